@@ -1,5 +1,5 @@
-// Package environ decides on the environment, environ(7), of the programs that the provider
-// starts: which variables pass from its own, and which ones a configuration may set.
+// Package environ decides on the environment, environ(7), of the programs that the provider starts: which variables of
+// its own they get, and which a configuration may set.
 package environ
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// network has the variables that say how to reach the network, and the time zone.
+// network has the variables for access to the network, and the time zone.
 func network() []string {
 	return []string{
 		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy", "TZ",
@@ -25,9 +25,9 @@ func authorities() []string {
 	return []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"}
 }
 
-// Passed returns the variables that pass from the provider's own environment, given as
-// name=value: where programs are, how to reach the network, and the time zone. Others may hold
-// what content must not see. LANG is set, since Ansible wants an encoding of UTF-8.
+// Passed returns the variables, given as name=value, that programs get from the provider's own environment: PATH,
+// access to the network, trusted authorities, and the time zone. Others may hold secrets. LANG is set, since Ansible
+// requires UTF-8.
 func Passed(environ []string) map[string]string {
 	env := pick(environ, named(slices.Concat(network(), authorities(), []string{"PATH"})...))
 	env["LANG"] = "C.UTF-8"
@@ -35,10 +35,9 @@ func Passed(environ []string) map[string]string {
 	return env
 }
 
-// Image returns the variables that the image of a Pod brings, and the template of the Pod, for the
-// runs in it: all but those that the provider sets itself, or that say where the API server is and
-// which identity the Pod has. Ansible's messages are read, so that their language is the provider's
-// to say, too.
+// Image returns the variables that a run in a Pod gets from the image and the template of the Pod: all except those
+// that the provider sets itself, and those with the address of the API server and the identity of the Pod. Languages
+// are excluded, since the provider parses Ansible's messages.
 func Image(environ []string) map[string]string {
 	own := named(append(controlled(), "LANG", "LANGUAGE", "KUBECONFIG")...)
 
@@ -47,8 +46,8 @@ func Image(environ []string) map[string]string {
 	})
 }
 
-// controlled are the variables that the provider sets in each run, or that ansible-runner talks to
-// its plugin with.
+// controlled has the variables that the provider sets in each run, and those with which ansible-runner talks to its
+// plugin.
 func controlled() []string {
 	return []string{
 		"HOME", "TMPDIR", "ANSIBLE_CONFIG", "ANSIBLE_LOCAL_TEMP", "ANSIBLE_HOME",
@@ -56,14 +55,14 @@ func controlled() []string {
 	}
 }
 
-// Cluster returns where the API server of the provider's own cluster is, for
-// content that may use the service account.
+// Cluster returns the variables with the address of the API server of the provider's own cluster, for content that may
+// use the ServiceAccount.
 func Cluster(environ []string) map[string]string {
 	return pick(environ, named("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "KUBERNETES_SERVICE_PORT_HTTPS"))
 }
 
-// Identity returns the variables by which the workload identities of clouds tell programs where the
-// token of a Pod's service account is, and what it is good for.
+// Identity returns the variables with which the workload identities of clouds tell programs the path of the Pod's token
+// and the role that it grants.
 func Identity(environ []string) map[string]string {
 	return pick(environ, func(name string) bool { return starts(name, "AWS_", "AZURE_", "GOOGLE_") })
 }
@@ -71,22 +70,21 @@ func Identity(environ []string) map[string]string {
 // Home returns the home directory of the provider's user, for its own programs.
 func Home(environ []string) map[string]string { return pick(environ, named("HOME")) }
 
-// Proxies returns the variables that say how to reach the network, for the provider's Pods.
+// Proxies returns the variables for access to the network, for the provider's Pods.
 func Proxies(environ []string) map[string]string { return pick(environ, named(network()...)) }
 
-// LookPath finds a program in the directories of the PATH of an environment, which may be relative. The path of the
-// program is absolute.
+// LookPath returns the absolute path of a program in the PATH of an environment, which may have relative directories.
 func LookPath(environ []string, name string) (string, error) {
 	for _, dir := range filepath.SplitList(Passed(environ)["PATH"]) {
 		if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return filepath.Abs(p) // It fails without a working directory only.
+			return filepath.Abs(p) // It fails only without a working directory.
 		}
 	}
 
 	return "", errors.Errorf("cannot find %q in PATH", name)
 }
 
-// pick variables from an environment by their names.
+// pick returns the variables of an environment with wanted names.
 func pick(environ []string, wanted func(name string) bool) map[string]string {
 	env := map[string]string{}
 
@@ -107,8 +105,7 @@ func starts(name string, prefixes ...string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// Authorities are the files and directories of trusted authorities that an
-// environment names.
+// Authorities returns the files and directories of trusted authorities that an environment names.
 func Authorities(env map[string]string) []string {
 	var paths []string
 
@@ -123,12 +120,11 @@ func Authorities(env map[string]string) []string {
 	return paths
 }
 
-// Validate returns an error if a variable is not a configuration's to set:
-// PATH, HOME, TMPDIR; what takes over an interpreter (LD_*, PYTHON*, BASH_ENV
-// and the like, GODEBUG and the like, XDG_CONFIG_HOME, which git obeys); what ansible-runner talks to its plugin
-// with (AWX_*, RUNNER_*, JOB_ID and the like); what keeps runs apart
-// (ANSIBLE_CONFIG, ANSIBLE_HOME, ANSIBLE_LOCAL_TEMP); and
-// what git runs or obeys, where the error says what to use instead.
+// Validate returns an error for a variable that a configuration must not set: PATH, HOME, TMPDIR; variables that change
+// an interpreter (LD_*, PYTHON*, BASH_ENV, GODEBUG and the like) or the configuration of git (XDG_CONFIG_HOME); those
+// with which ansible-runner talks to its plugin (AWX_*, RUNNER_*, JOB_ID and the like); those that separate runs
+// (ANSIBLE_CONFIG, ANSIBLE_HOME, ANSIBLE_LOCAL_TEMP); and those that make git run programs, with an error that says
+// what to use instead.
 func Validate(name, value string) error {
 	own := append(controlled(),
 		"PATH", "BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4",
@@ -148,16 +144,16 @@ func Validate(name, value string) error {
 	return validateGit(name)
 }
 
-// variableName is that of a variable that every shell can read.
+// variableName matches names that every shell can read.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// ansiblePaths are the variables by which Ansible finds content and plugins.
+// ansiblePaths matches the variables with which Ansible finds content and plugins.
 var ansiblePaths = regexp.MustCompile(
 	`^ANSIBLE_(LIBRARY|MODULE_UTILS|STDOUT_CALLBACK|.*_PATHS?|.*_PLUGINS?|.*_PATH_DIR)$`)
 
-// ValidatePlay returns an error if neither a run nor its configuration may set a variable for a play: what Validate
-// refuses, what says where Ansible finds content, what is for ansible-galaxy alone, what says which hosts are trusted,
-// and where the API server is.
+// ValidatePlay returns an error for a variable that neither a run nor its configuration may set for a play: those that
+// Validate refuses, those with paths of content, those of ansible-galaxy, those that decide which hosts are trusted,
+// and those with the address of the API server.
 func ValidatePlay(name, value string) error {
 	trust := []string{
 		"ANSIBLE_HOST_KEY_CHECKING", "ANSIBLE_SSH_HOST_KEY_CHECKING", "ANSIBLE_SSH_ARGS", "ANSIBLE_SSH_COMMON_ARGS",
@@ -184,9 +180,8 @@ func ValidatePlay(name, value string) error {
 	return nil
 }
 
-// validateGit refuses what makes git or ssh run a program or read another
-// configuration. Of git's own variables, of which there are more in every
-// version, only those pass that are known to be harmless.
+// validateGit refuses variables that make git or ssh run a program or read another configuration. Git gets more
+// variables in every version: only those known to be harmless are allowed.
 // https://git-scm.com/docs/git#_environment_variables
 func validateGit(name string) error {
 	switch name {
@@ -210,7 +205,7 @@ func validateGit(name string) error {
 	return nil
 }
 
-// List of an environment as name=value, sorted by name.
+// List returns an environment as name=value, sorted by name.
 func List(env map[string]string) []string {
 	l := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {

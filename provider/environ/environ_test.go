@@ -20,7 +20,7 @@ func TestImage(t *testing.T) {
 	want := []string{"A=b=c", "ANSIBLE_COLLECTIONS_PATH=/collections", "LD_LIBRARY_PATH=/opt/lib", "PYTHONPATH=/opt/python"}
 
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("What an image sets should pass, but for what is the provider's to set: -want, +got:\n%s", diff)
+		t.Errorf("Variables of an image should pass, except those that the provider sets: -want, +got:\n%s", diff)
 	}
 }
 
@@ -29,7 +29,7 @@ func TestIdentity(t *testing.T) {
 	want := []string{"AWS_ROLE_ARN=r", "AZURE_CLIENT_ID=a=b", "GOOGLE_APPLICATION_CREDENTIALS=/f"}
 
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("What workload identities need should pass: -want, +got:\n%s", diff)
+		t.Errorf("The variables of workload identities should pass: -want, +got:\n%s", diff)
 	}
 }
 
@@ -54,10 +54,10 @@ func TestValidatePlay(t *testing.T) {
 		"ANSIBLE_GALAXY_SERVER":        "is for ansible-galaxy: set it in spec.vars of the configuration",
 		"ANSIBLE_HOST_KEY_CHECKING":    "says which hosts are trusted: set it in spec.vars of the configuration",
 		// Merged hashes could replace the provider's variables.
-		// Files for TLS name credentials, and content may commit.
+		// GIT_SSL_* name credentials, and content may commit.
 		"GIT_SSL_CAINFO":  "",
 		"GIT_AUTHOR_NAME": "",
-		// Commands for git run in the provider, and so may what any setting of git says.
+		// Commands and configurations of git could run programs in the provider.
 		"GIT_SSH_COMMAND": "runs a program in the provider: git uses the credentials id_ed25519, id_ecdsa, id_rsa and known_hosts",
 		"GIT_ASKPASS":     "runs a program in the provider: git uses the credential .git-credentials",
 		"GIT_CONFIG_KEY_0": "can make git run a program in the provider: of git's variables only GIT_SSL_*, GIT_HTTP_*, " +
@@ -76,11 +76,11 @@ func TestValidatePlay(t *testing.T) {
 	}
 
 	if Validate("A", "\x00") == nil {
-		t.Error("No environment can hold NUL.")
+		t.Error("A value with NUL should be refused.")
 	}
 }
 
-// TestCRD tests that what the API server refuses of a variable's name is refused here, too.
+// TestCRD checks that names of variables which the API server refuses are refused here, too.
 func TestCRD(t *testing.T) {
 	text, err := os.ReadFile("../../package-provider/crds/ansible.m.crossplane.io_ansibleruns.yaml")
 	needs.OK(t, err)

@@ -6,8 +6,8 @@ import (
 	"crypto/sha256"
 )
 
-// Sum is the HMAC-SHA256 of a text for a purpose, which has no zero byte: no sum for one
-// purpose is one for another.
+// Sum returns the HMAC-SHA256 of a text for a purpose. A sum for one purpose is never valid for another. The purpose
+// must not contain a zero byte.
 func Sum(key []byte, purpose string, text []byte) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(purpose + "\x00"))

@@ -17,26 +17,25 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// Where Kubernetes puts a pod's service account.
+// Paths of a Pod's ServiceAccount.
 const (
 	podSecrets     = "/var/run/secrets"
 	serviceAccount = podSecrets + "/kubernetes.io/serviceaccount"
-	// podRuns is what the provider puts there for the Pod of a run. No run may read it.
+	// podRuns is the provider's directory below podSecrets in the Pod of a run. No run may read it.
 	podRuns = "ansible.crossplane.io"
 )
 
-// Limits of what runs, and installations of content, take.
+// Limits of runs, and of installations of content.
 const (
-	// maxMemory that one process may have for itself where the container has no limit to share.
+	// maxMemory of one process, in bytes, where the container has no limit to share.
 	maxMemory = 4 << 30
-	// maxProcesses and threads of the provider's user, its own and those of all runs.
+	// maxProcesses is the number of processes and threads of the provider's user, those of all runs included.
 	maxProcesses = 4096
-	// maxRunSize on disk below the directory of a run, and of each file.
+	// maxRunSize is the size on disk of the directory of a run, and of each file, in bytes.
 	maxRunSize = 10 << 30
 )
 
-// confinement has the flags for what runs, and installations of content, may do on this
-// machine.
+// confinement has the flags that confine runs, and installations of content, on this machine.
 type confinement struct {
 	Confinement sandbox.Mode `default:"Required"                                                                                                                           enum:"Required,BestEffort,Off" help:"Whether runs must be confined, by Landlock: Required refuses those of namespaces where the kernel cannot, BestEffort confines as far as it can, Off confines nothing."`
 	ReadPath    []string     `help:"A path that all runs may read, beside the system. May be given several times."                                                         placeholder:"PATH"             sep:"none"`
@@ -45,20 +44,20 @@ type confinement struct {
 	// inPod is true in the Pod of a run, which has an image of its own.
 	inPod bool
 
-	// Idle is true where nothing is carried out, so that nothing is asked of the kernel.
+	// Idle is true in a process without runs, which does not test the kernel.
 	Idle bool `kong:"-"`
 
-	// serviceAccount has the directories that count as one; empty for its own.
+	// serviceAccount has the directories of the ServiceAccount; empty for its usual path.
 	serviceAccount []string
 
 	// Sharing is how many runs share the memory of the container.
 	Sharing int `kong:"-"`
 }
 
-// policy for a state directory on this machine, with what its kernel does. That it is less than the flags demand is
-// logged.
+// policy returns the policy for a state directory on this machine, with the tested abilities of its kernel. It logs a
+// warning if runs are not confined.
 func (c confinement) policy(ctx context.Context, stateDir string, log logging.Logger) (sandbox.Policy, error) {
-	p, err := c.allowed(ctx, stateDir, log)
+	p, err := c.fromFlags(ctx, stateDir, log)
 	if err != nil || c.Idle {
 		return p, err
 	}
@@ -66,14 +65,14 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 	p.Kernel = p.Try()
 
 	if k := p.Kernel; k.Unconfined != "" {
-		log.Info("WARNING: Runs are NOT confined, content can read what the provider can, its service account's token "+
-			"included: "+k.Unconfined, "confinement", c.Confinement, "seccomp", k.Seccomp)
+		log.Info("WARNING: Runs are NOT confined, content can read every file of the provider, the token of its "+
+			"ServiceAccount included: "+k.Unconfined, "confinement", c.Confinement, "seccomp", k.Seccomp)
 	}
 
 	return p, nil
 }
 
-// Refuses says why runs of namespaces are not carried out with a policy; empty if they are.
+// Refuses returns why runs of namespaced AnsibleRuns are refused under a policy; empty if they are allowed.
 func (c confinement) Refuses(p sandbox.Policy) string {
 	if c.Confinement != sandbox.Required {
 		return ""
@@ -82,11 +81,11 @@ func (c confinement) Refuses(p sandbox.Policy) string {
 	return p.Kernel.Unconfined
 }
 
-// allowed is the policy for a state directory that follows from the flags and the files of this machine.
-func (c confinement) allowed(ctx context.Context, stateDir string, log logging.Logger) (sandbox.Policy, error) {
+// fromFlags returns the policy for a state directory that follows from the flags and the files of this machine.
+func (c confinement) fromFlags(ctx context.Context, stateDir string, log logging.Logger) (sandbox.Policy, error) {
 	state, err := filepath.EvalSymlinks(stateDir)
 	if err != nil {
-		return sandbox.Policy{}, errors.Wrap(err, "cannot tell where the state directory is")
+		return sandbox.Policy{}, errors.Wrap(err, "cannot resolve the state directory")
 	}
 
 	memory, together := c.memory(os.DirFS("/"), log)
@@ -143,8 +142,8 @@ func (c confinement) allowed(ctx context.Context, stateDir string, log logging.L
 	return p, nil
 }
 
-// Covers returns an error with the flags that are missing, unless they allow what a configuration grants. One from a
-// file grants nothing on this machine.
+// Covers returns an error with the flags that are missing for the grant of a configuration. A configuration from a file
+// grants nothing on this machine by itself.
 func (c confinement) Covers(g sandbox.Grant) error {
 	if c.Confinement == sandbox.Off {
 		return nil
@@ -174,10 +173,10 @@ func (c confinement) Covers(g sandbox.Grant) error {
 	return errors.New("spec.confinement grants nothing on this machine: to allow it, add " + strings.Join(missing, " "))
 }
 
-// identities are the directories below that of a Pod's secrets that make its service account: its
-// token, and those that the workload identities of clouds put beside it.
+// identities returns the directories of a Pod's ServiceAccount: that of its token, and those of the workload identities
+// of clouds beside it.
 func identities(secrets fs.FS) []string {
-	entries, _ := fs.ReadDir(secrets, ".") // A Pod without a service account may have none.
+	entries, _ := fs.ReadDir(secrets, ".") // A Pod without a ServiceAccount may lack the directory.
 
 	var dirs []string
 
@@ -190,9 +189,9 @@ func identities(secrets fs.FS) []string {
 	return dirs
 }
 
-// memory that one process of a run may have, and all processes of a run together; 0 where the container has no limit.
-// One process may reserve up to twice that, since it uses less than it reserves. With a higher
-// limit it could take so much at once that the kernel ends the provider, too.
+// memory returns the limits of one process of a run, and of all processes of a run together, in bytes; together is 0 if
+// the container has no limit. One process may reserve twice as much as all may use, since it uses less than it
+// reserves. A higher limit would let it allocate so much at once that the kernel also kills the provider.
 func (c confinement) memory(root fs.FS, log logging.Logger) (each, together int64) {
 	container := sandbox.ContainerMemory(root)
 	together, enough := sandbox.MemoryShare(container, c.Sharing)
@@ -216,7 +215,7 @@ func (c confinement) memory(root fs.FS, log logging.Logger) (each, together int6
 	return maxMemory, 0
 }
 
-// share says what the memory is that all processes of a run may have together.
+// share describes the memory limit of all processes of a run, for error messages.
 func (c confinement) share() string {
 	if c.inPod {
 		return "which spec.execution.resources leave to it beside the provider's program"
@@ -225,7 +224,7 @@ func (c confinement) share() string {
 	return "its share of the provider's memory, which --max-concurrent-runs divides"
 }
 
-// kubeconfigs that this process may be using.
+// kubeconfigs returns the kubeconfigs that this process may be using.
 func kubeconfigs() []string {
 	files := filepath.SplitList(os.Getenv("KUBECONFIG"))
 

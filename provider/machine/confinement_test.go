@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
 
-// What runs may have follows from what the container has.
+// TestMemory checks that the memory of runs follows from that of the container.
 func TestMemory(t *testing.T) {
 	const mebi = 1 << 20
 
@@ -24,13 +24,13 @@ func TestMemory(t *testing.T) {
 		c              confinement
 		root           fstest.MapFS
 		each, together int64
-		// flag and field are what the warning names.
+		// flag and field say which setting the warning names.
 		flag, field bool
 	}{
-		"Unlimited": {"A machine has no limit.", confinement{}, nil, 4096 * mebi, 0, false, false},
-		"Share":     {"A container is shared.", confinement{Sharing: 4}, container("1610612736"), 640 * mebi, 320 * mebi, false, false},
-		"Little":    {"Runs of the provider's share its memory.", confinement{Sharing: 4}, container("167772160"), 512 * mebi, 256 * mebi, true, false},
-		"Pod":       {"A Pod has one run.", confinement{Sharing: 1, inPod: true}, container("167772160"), 512 * mebi, 256 * mebi, false, true},
+		"Unlimited": {"Without a limit of the container, the limit is that of a process.", confinement{}, nil, 4096 * mebi, 0, false, false},
+		"Share":     {"Runs share the memory of a container.", confinement{Sharing: 4}, container("1610612736"), 640 * mebi, 320 * mebi, false, false},
+		"Little":    {"Too little memory for the runs of the provider has a warning.", confinement{Sharing: 4}, container("167772160"), 512 * mebi, 256 * mebi, true, false},
+		"Pod":       {"Too little memory for the run of a Pod has a warning.", confinement{Sharing: 1, inPod: true}, container("167772160"), 512 * mebi, 256 * mebi, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			warning := ""

@@ -1,5 +1,5 @@
-// Package machine carries out runs, and installs content, on this machine: in the provider's own Pod, in that of a run,
-// or without a cluster.
+// Package machine carries out runs, and installs content, on this machine: in the provider's own Pod, in the Pod of a
+// run, or without a cluster.
 package machine
 
 import (
@@ -21,25 +21,24 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// KillGrace is how long processes of a run or an installation that were told to end may
-// take before they are killed.
+// KillGrace is the time between the signals TERM and KILL for processes of a run or an installation.
 const KillGrace = 3 * time.Second
 
 const (
-	// defaultTimeout of a run when its AnsibleRun has none.
+	// defaultTimeout of a run of an AnsibleRun without a timeout.
 	defaultTimeout = 20 * time.Minute
 )
 
-// A Machine has the flags for how runs are carried out, with a cluster or without one.
+// A Machine has the flags of carrying out runs, with or without a cluster.
 type Machine struct {
 	confinement
 
 	StateDir   string        `default:"${state_dir}" help:"Directory for installed content and for runs in progress. One process may use it at a time." type:"path"`
 	MaxTimeout time.Duration `default:"1h"           help:"Longest timeout of a run, whatever the AnsibleRun asks for, 20m unless it does; 0 means that there is none."`
 
-	// Warm says how a process is kept that has imported Ansible; by default none is.
+	// Warm configures the process that has imported Ansible, from which runs are forked. The zero value starts none.
 	Warm runner.Warm `kong:"-"`
-	// Cluster with the API server that runs may reach; nil for none.
+	// Cluster has the API server for runs; nil for none.
 	Cluster runner.Cluster `kong:"-"`
 }
 
@@ -57,14 +56,14 @@ func (x Machine) Timeouts() runs.Timeouts {
 	return runs.Timeouts{Default: defaultTimeout, Longest: x.MaxTimeout}
 }
 
-// ContentDir is where content is installed that stays.
+// ContentDir is the directory of installed content.
 func (x Machine) ContentDir() string { return filepath.Join(x.StateDir, "content") }
 
-// RunsDir is where what belongs to runs in progress is.
+// RunsDir is the directory of runs in progress.
 func (x Machine) RunsDir() string { return filepath.Join(x.StateDir, "runs") }
 
-// AsPod is the machine for one run, in its Pod: the image is the run's own, and so is the service account if the run
-// may use it.
+// AsPod returns the machine for one run in its Pod. The image is the run's own, and so is the ServiceAccount if
+// serviceAccount is true.
 func (x Machine) AsPod(serviceAccount bool) Machine {
 	x.Sharing, x.inPod = 1, true
 
@@ -75,7 +74,7 @@ func (x Machine) AsPod(serviceAccount bool) Machine {
 	return x
 }
 
-// Parts of the backend on this machine: where runs are carried out, a runner, and a content store.
+// Parts returns the parts of the backend on this machine: the site, a runner, and a content store.
 func (x Machine) Parts(ctx context.Context, c content.Config, log logging.Logger,
 ) (Site, *runner.Runner, *content.Store, error) {
 	at, err := x.Prepare(ctx, log)
@@ -93,16 +92,16 @@ func (x Machine) Parts(ctx context.Context, c content.Config, log logging.Logger
 	return at, r, s, err
 }
 
-// A Site is where runs are carried out, and content is installed.
+// A Site is a prepared state directory with the policy of the machine.
 type Site struct {
-	// lock of the state directory, which supervisors hold, too: no process of a former provider's runs and installations
-	// is left once this one has it.
+	// lock of the state directory. Supervisors hold it, too, so that once this process has it, no process of a former
+	// provider's runs and installations is left.
 	lock *os.File
-	// Policy of what is carried out.
+	// Policy of runs and installations.
 	Policy sandbox.Policy
 }
 
-// Prepare the state directory.
+// Prepare locks the state directory and determines the policy.
 func (x Machine) Prepare(ctx context.Context, log logging.Logger) (Site, error) {
 	lock, err := x.lock(ctx, log)
 	if err != nil {
@@ -114,11 +113,11 @@ func (x Machine) Prepare(ctx context.Context, log logging.Logger) (Site, error) 
 	return Site{lock: lock, Policy: policy}, err
 }
 
-// Runner of plays. What a former one left in the state directory is removed.
+// Runner returns a runner of plays. It removes the files of a former process from the state directory.
 func (x Machine) Runner(at Site, log logging.Logger) (*runner.Runner, error) {
 	for _, dir := range []string{x.RunsDir(), x.Warm.Dir} {
 		if err := workdir.Remove(dir); err != nil {
-			log.Info("Cannot remove what a former process left", "error", err)
+			log.Info("Cannot remove the files of a former process", "error", err)
 		}
 	}
 
@@ -132,7 +131,7 @@ func (x Machine) Runner(at Site, log logging.Logger) (*runner.Runner, error) {
 	})
 }
 
-// Store of content, which the flags and the site complete.
+// Store returns a content store with a config that it completes from the flags and the site.
 func (x Machine) Store(ctx context.Context, at Site, c content.Config) (*content.Store, error) {
 	var err error
 	if c.Tools, err = galaxy.Version(ctx, os.Environ()); err != nil {
@@ -157,8 +156,7 @@ func (x Machine) lock(ctx context.Context, log logging.Logger) (*os.File, error)
 	})
 }
 
-// StateDir is by default below the user's cache, or below the directory for temporary
-// files where there is none.
+// StateDir returns the default state directory, below the user's cache or else below the directory for temporary files.
 func StateDir() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package operation makes an AnsibleRun what the last Operation that applied it says.
-// Crossplane applies with another field owner for each Operation. Without this package,
-// fields that earlier Operations have set would never go, and the object would have an
-// entry in its managed fields for each Operation. The reconciler calls it before all else.
+// Package operation makes an AnsibleRun reflect only the last Operation that applied it. Crossplane applies with a
+// field owner for each Operation. Without this package, fields that earlier Operations have set would stay for ever,
+// and the managed fields would get an entry for each Operation. The reconciler calls it first.
 package operation
 
 import (
@@ -18,20 +17,19 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// ownerPrefix is how the field owner of an Operation starts; its uid follows.
-// Source: FieldOwnerPrefix of the reconciler of Operations of Crossplane v2.4.
+// ownerPrefix is the prefix of the field owner of an Operation; its uid follows. Source: FieldOwnerPrefix of the
+// reconciler of Operations of Crossplane v2.4.
 const ownerPrefix = "ops.crossplane.io/operation/"
 
-// Pending is true for an object that an Operation has applied since it was settled last.
+// Pending is true for an object that an Operation has applied since Settle last ran on it.
 func Pending(o metav1.Object) bool {
 	request, _ := meta.GetReconcileRequest(o)
 	return strings.HasPrefix(request, common.OperationRequest)
 }
 
-// Settle a pending object, read with its managed fields. It removes labels, annotations and
-// fields of the spec that only earlier Operations have set, and the managed fields of
-// these. The requested reconcile becomes the uid of the last Operation, so that an
-// Operation that Crossplane tries again requests the same.
+// Settle a pending object, which must have been read with its managed fields. It removes labels, annotations and fields
+// of the spec that only earlier Operations have set, and the managed fields of these Operations. The requested
+// reconcile becomes the uid of the last Operation, so that a retry of the Operation requests the same.
 //
 // All of spec.forProvider is one field, which every apply replaces.
 func Settle(o *unstructured.Unstructured) error {
@@ -50,7 +48,7 @@ func Settle(o *unstructured.Unstructured) error {
 			return err
 		}
 
-		// Each Operation requests with another value, so one alone owns the request.
+		// Each Operation sets another value, so that only the last one owns the request.
 		if sets[i] = set; isOperation(e) && set.Has(requested) {
 			last = e.Manager
 		}
@@ -92,7 +90,7 @@ func fieldsOf(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	return set, errors.Wrapf(set.FromJSON(e.FieldsV1.GetRawReader()), "cannot read which fields %q manages", e.Manager)
 }
 
-// remove fields of the metadata and the spec, and what they leave empty.
+// remove fields of the metadata and the spec, and maps that become empty.
 func remove(o *unstructured.Unstructured, fields *fieldpath.Set) {
 	for path := range fields.All() {
 		names := make([]string, 0, len(path))
@@ -118,8 +116,8 @@ func remove(o *unstructured.Unstructured, fields *fieldpath.Set) {
 	}
 }
 
-// removable is true for labels, annotations and fields of the spec, except for
-// spec.forProvider, which is applied as a whole.
+// removable is true for labels, annotations and fields of the spec, except for spec.forProvider, which is applied as a
+// whole.
 func removable(names []string) bool {
 	if len(names) < 2 {
 		return false
