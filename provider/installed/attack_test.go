@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestManifestOfAttacks has in a set what ansible-galaxy should not have let in.
+// TestManifestOfAttacks has files in an installation that ansible-galaxy should not have let in.
 func TestManifestOfAttacks(t *testing.T) {
 	const canary, info = "stolen-from-the-provider", "roles/x/meta/.galaxy_install_info"
 
@@ -19,8 +19,8 @@ func TestManifestOfAttacks(t *testing.T) {
 	needs.OK(t, os.WriteFile(out, []byte("version: "+canary+"\n"), 0o600))
 
 	for reason, attack := range map[string]func(dir string){
-		"A file of the provider's is not read by way of a link.": func(dir string) { needs.OK(t, os.Symlink(out, filepath.Join(dir, info))) },
-		"An error does not quote what is no YAML.":               func(dir string) { needs.Write(t, dir, map[string]string{info: canary}) },
+		"A file of the provider is not read through a link.": func(dir string) { needs.OK(t, os.Symlink(out, filepath.Join(dir, info))) },
+		"An error does not quote invalid YAML.":              func(dir string) { needs.Write(t, dir, map[string]string{info: canary}) },
 	} {
 		dir := t.TempDir()
 		needs.OK(t, os.MkdirAll(filepath.Join(dir, "collections"), 0o700))

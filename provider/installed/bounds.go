@@ -10,24 +10,23 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// What a set may have: nothing of it is read before it is known to be bounded.
+// Limits of an installation. They are checked before any of its files is read.
 const (
-	// maxEntries are its files and directories. All of them are looked at before
-	// each run.
+	// maxEntries is the number of files and directories. Each run visits all of them.
 	maxEntries = 200_000
-	// maxHoles are what its files are said to have beyond what they take on disk,
-	// in bytes. An archive of a kilobyte can have any number of them.
+	// maxHoles is by how many bytes the lengths of the files may exceed their size on disk. An archive of a kilobyte can
+	// contain sparse files of any length.
 	maxHoles = 1 << 30
-	// maxInstalled are its collections and roles, which the status lists.
+	// maxInstalled is the number of collections, and of roles, which the status lists.
 	maxInstalled = 1000
 )
 
-// Bounds of a set of which most bytes are allowed on disk; 0 means any number.
+// Bounds returns the limits of an installation with a size on disk, in bytes; 0 means any size.
 func Bounds(most int64) workdir.Limits {
 	return workdir.Limits{Size: most, Holes: maxHoles, Entries: maxEntries}
 }
 
-// measure what a set takes on disk, in bytes. The error says what is beyond bounds.
+// measure returns the size of an installation on disk, in bytes. The error names the exceeded limit.
 func measure(ctx context.Context, dir string, l workdir.Limits) (int64, error) {
 	u, err := workdir.Measure(ctx, dir, l)
 
@@ -35,7 +34,7 @@ func measure(ctx context.Context, dir string, l workdir.Limits) (int64, error) {
 	case ctx.Err() != nil:
 		return 0, context.Cause(ctx)
 	case err != nil:
-		return 0, errors.Wrap(err, "cannot tell how large it is")
+		return 0, errors.Wrap(err, "cannot measure it")
 	case !l.Exceeded(u):
 		return u.Size, nil
 	case workdir.Limits{Entries: l.Entries}.Exceeded(u):
@@ -43,8 +42,8 @@ func measure(ctx context.Context, dir string, l workdir.Limits) (int64, error) {
 			"it has more than %d files and directories: divide it among configurations that require less each", l.Entries)
 	case workdir.Limits{Holes: l.Holes}.Exceeded(u):
 		return 0, errors.Errorf(
-			"its files are more than %s longer than what they take on disk: it may not have large files that are sparse, or "+
-				"that have many names", quantity(l.Holes))
+			"the lengths of its files exceed their size on disk by more than %s: it must not have large sparse files, or "+
+				"large files with many hard links", quantity(l.Holes))
 	}
 
 	return 0, errors.Errorf("it takes more than %s on disk, the limit of an installation", quantity(l.Size))

@@ -14,9 +14,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestBounds has in a set what is beyond a bound.
+// TestBounds has an installation beyond each limit.
 func TestBounds(t *testing.T) {
-	const role, unread = "roles/acme.web/meta/.galaxy_install_info", "cannot read a content set: "
+	const role, unread = "roles/acme.web/meta/.galaxy_install_info", "cannot read an installation: "
 
 	long := "1.0.0+" + strings.Repeat("a", maxVersion)
 	many := map[string]string{}
@@ -29,35 +29,35 @@ func TestBounds(t *testing.T) {
 		reason string
 		files  map[string]string
 		limits workdir.Limits
-		// length that a file of the role is said to have.
+		// length of a sparse file of the role.
 		length int64
 		want   string
 	}{
 		"Entries": {
-			reason: "Files and directories are counted.", files: map[string]string{"roles/x/a": ""}, limits: workdir.Limits{Entries: 4},
+			reason: "The number of files and directories is limited.", files: map[string]string{"roles/x/a": ""}, limits: workdir.Limits{Entries: 4},
 			want: "it has more than 4 files and directories: divide it among configurations that require less each",
 		},
 		"Sparse": {
-			reason: "What is not on disk may not be endless.", files: map[string]string{role: ""}, length: 1 << 40, limits: Bounds(0),
-			want: "its files are more than 1Gi longer than what they take on disk: it may not have large files that are sparse, or that have many names",
+			reason: "The length of sparse files is limited.", files: map[string]string{role: ""}, length: 1 << 40, limits: Bounds(0),
+			want: "the lengths of its files exceed their size on disk by more than 1Gi: it must not have large sparse files, or large files with many hard links",
 		},
 		"Size": {
-			reason: "What is on disk is limited as it is for runs.", files: map[string]string{"roles/x/a": strings.Repeat("x", 2<<20)}, limits: Bounds(1 << 20),
+			reason: "The size on disk is limited.", files: map[string]string{"roles/x/a": strings.Repeat("x", 2<<20)}, limits: Bounds(1 << 20),
 			want: "it takes more than 1Mi on disk, the limit of an installation",
 		},
 		"CollectionVersion": {
-			reason: "A version of a collection would fill the status.",
+			reason: "The length of a collection's version is limited, since it is in the status.",
 			files: map[string]string{
 				"collections/ansible_collections/acme/web/MANIFEST.json": `{"collection_info": {"namespace": "acme", "name": "web", "version": "` + long + `"}}`,
 			},
 			want: unread + "the version of acme.web has more than 253 characters",
 		},
 		"RoleVersion": {
-			reason: "Or that of a role.", files: map[string]string{role: "version: " + long + "\n"},
+			reason: "The length of a role's version is limited, since it is in the status.", files: map[string]string{role: "version: " + long + "\n"},
 			want: unread + "the version of acme.web has more than 253 characters",
 		},
 		"Roles": {
-			reason: "A status lists no more.", files: many,
+			reason: "The number of roles is limited, since the status lists them.", files: many,
 			want: unread + "it has more than 1000 roles: divide them among configurations that require less each",
 		},
 	} {

@@ -1,8 +1,7 @@
-// Package installed says what a directory with collections and roles consists of, after
-// ansible-galaxy has installed them there. New takes a directory with content that may be
-// an attack: it refuses more than can be read, removes what differs from one
-// installation to the next, and returns the items with their versions, and revisions of what may
-// change and keep its version. Package content keeps directories with their manifests.
+// Package installed reads which collections, roles and project ansible-galaxy and git have installed in a directory.
+// The directory may contain an attack. New refuses content beyond its limits, removes files that differ between
+// installations of the same content, and returns the items with their versions, and with revisions of items that may
+// change without a new version. Package content keeps such directories with their manifests.
 package installed
 
 import (
@@ -24,39 +23,39 @@ import (
 // maxSize is the size of the largest manifest, in bytes.
 const maxSize = 64 << 20
 
-// Schema of sets. It changes when the digest of the same request does, or what is
-// done with what the installer leaves: sets of another schema are not found.
+// Schema is the version of installations. It changes with the digest of requests, and with the way New treats installed
+// files: installations of another schema are ignored.
 const Schema = 6
 
-// File is the name of the manifest in the directory of every complete set.
+// File is the name of the manifest in the directory of every complete installation.
 const File = "content.json"
 
-// A Manifest says what a set consists of. It is written last, and not changed.
+// A Manifest lists the content of an installation. It is written last, and never changed.
 type Manifest struct {
 	common.Content
 
 	Schema int `json:"schema"`
-	// Bytes that all of it takes on disk.
+	// Bytes is the size of the installation on disk.
 	Bytes int64 `json:"bytes"`
 }
 
-// Same is true when two sets have the same content. A project has the same in commits that change other
+// Same is true when two installations have the same content. A project is the same in commits that change only other
 // directories of its repository.
 func (m Manifest) Same(o Manifest) bool {
 	return slices.Equal(m.Collections, o.Collections) && slices.Equal(m.Roles, o.Roles) &&
 		(m.Project == nil || o.Project == nil || m.Project.Revision == o.Project.Revision)
 }
 
-// New returns the manifest of what was installed in a directory because it was required,
-// and removes there what is no content. The error says what is wrong with it. What is pinned has a version that says
-// what it is. Anything else may change and keep its version, as a branch of a
-// git repository does, so that it gets a revision. The project is nil where there is none.
+// New returns the manifest of the content that was installed in a directory for requirements, and removes other files
+// there. The error says what is wrong with the content. A pinned item is identified by its version. Any other item,
+// such as a branch of a git repository, may change without a new version, and gets a revision. The project is nil if
+// there is none.
 func New(ctx context.Context, dir, digest string, required requirements.File, v *common.Verification,
 	project *common.ContentItem, l workdir.Limits,
 ) (m Manifest, err error) {
 	m = Manifest{Content: common.Content{Digest: digest, Project: project}, Schema: Schema}
 
-	// Nothing is to be looked at, or removed, in the directory that a link leads to.
+	// The directory may have been replaced by a link, and the target of the link must be neither read nor changed.
 	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
 		return m, errors.New("its directory was replaced while it was installed")
 	}
@@ -96,13 +95,13 @@ func New(ctx context.Context, dir, digest string, required requirements.File, v 
 	return m, nil
 }
 
-// Read the manifest in a directory.
+// Read returns the manifest in a directory.
 func Read(dir string) (Manifest, error) {
 	m := Manifest{}
 
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return m, errors.Wrap(err, "cannot read a content set")
+		return m, errors.Wrap(err, "cannot read an installation")
 	}
 	defer root.Close() //nolint:errcheck // It was only read.
 
@@ -111,15 +110,15 @@ func Read(dir string) (Manifest, error) {
 		err = errors.New("there is no manifest")
 	}
 
-	return m, errors.Wrap(err, "cannot read the manifest of a content set")
+	return m, errors.Wrap(err, "cannot read the manifest of an installation")
 }
 
-// Write the manifest into a directory.
+// Write writes the manifest into a directory.
 func (m Manifest) Write(dir string) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
-		return errors.Wrap(err, "cannot encode the manifest of a content set")
+		return errors.Wrap(err, "cannot encode the manifest of an installation")
 	}
 
-	return errors.Wrap(workdir.WriteFile(filepath.Join(dir, File), text), "cannot write the manifest of a content set")
+	return errors.Wrap(workdir.WriteFile(filepath.Join(dir, File), text), "cannot write the manifest of an installation")
 }

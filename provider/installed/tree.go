@@ -25,41 +25,41 @@ import (
 )
 
 const (
-	// maxVersion is the length of the longest version and source of an item, in bytes. They are in the status.
+	// maxVersion is the longest version and source of an item together, in bytes. They are in the status.
 	maxVersion = 253
-	// maxInfo is the size of the largest file that says what was installed, in bytes.
+	// maxInfo is the size of the largest file with metadata of an item, in bytes.
 	maxInfo = 4 << 20
 )
 
-// Names in a set.
+// Names in an installation.
 const (
-	// collections has the namespaces of collections, and beside each collection that comes from a server a directory
-	// *.info with where it came from.
+	// collections has the namespaces of collections and, for each collection from a server, a directory *.info with its
+	// source.
 	collections = galaxy.CollectionsDir + "/ansible_collections"
-	// collectionInfo says what a collection is, and roleInfo which version of a role was installed.
+	// collectionInfo is the manifest of a collection, and roleInfo the file with the installed version of a role.
 	collectionInfo = "MANIFEST.json"
 	roleInfo       = "meta/.galaxy_install_info"
-	// pythonCache is a directory with bytecode, which Python runs in place of the source beside it. Whether it does may
-	// depend on the time of a file.
+	// pythonCache is a directory with bytecode, which Python runs in place of the source beside it. That may depend on the
+	// time of a file.
 	pythonCache = "__pycache__"
 )
 
-// A tree is what a walk over a set finds.
+// A tree has the results of a walk over an installation.
 type tree struct {
 	root *os.Root
-	// collections and roles by name. A role that was required without a version may have none.
+	// collections and roles by name. A role that is required without a version may have none.
 	collections, roles []common.ContentItem
-	// sums of the collections, the roles and the project, by their paths; nil if none are wanted.
+	// sums of the collections, the roles and the project, by their paths; nil if sums are not needed.
 	sums map[string]hash.Hash
 }
 
-// walk a set, the size of which is known to be bounded, in lexical order. It removes bytecode, and what says how the
-// set was installed: that differs from one installation to the next, so that it could not be in a revision, and content
-// must not be able to go by what is in none. What a collection says of itself is reduced to what is shown of it.
+// walk visits an installation of bounded size in lexical order. It removes bytecode and metadata of the installation:
+// both differ between installations of the same content, so that a revision cannot include them, and content must not
+// depend on files outside its revision. Metadata of a collection is reduced to the reported fields.
 func walk(ctx context.Context, dir string, sums map[string]hash.Hash) (*tree, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot read a content set")
+		return nil, errors.Wrap(err, "cannot read an installation")
 	}
 	defer root.Close() //nolint:errcheck // It was only read.
 
@@ -69,7 +69,7 @@ func walk(ctx context.Context, dir string, sums map[string]hash.Hash) (*tree, er
 		err := filepath.WalkDir(filepath.Join(dir, sub), func(name string, d fs.DirEntry, err error) error {
 			switch {
 			case sub == galaxy.ProjectDir && d == nil && errors.Is(err, fs.ErrNotExist):
-				return nil // Few sets have a project.
+				return nil // A project is optional.
 			case err != nil:
 				return err
 			case ctx.Err() != nil:
@@ -79,14 +79,14 @@ func walk(ctx context.Context, dir string, sums map[string]hash.Hash) (*tree, er
 			return t.visit(strings.TrimPrefix(name, dir+"/"), d)
 		})
 		if err != nil {
-			return nil, errors.Wrap(err, "cannot read a content set")
+			return nil, errors.Wrap(err, "cannot read an installation")
 		}
 	}
 
 	return t, nil
 }
 
-// visit a file or a directory by its path in the set.
+// visit a file or a directory, given its path in the installation.
 func (t *tree) visit(name string, d fs.DirEntry) error {
 	item, rest := itemOf(name)
 	ofCollection, ofRole := strings.HasPrefix(item, collections+"/"), strings.HasPrefix(item, galaxy.RolesDir+"/")
@@ -116,7 +116,7 @@ func (t *tree) visit(name string, d fs.DirEntry) error {
 	return t.erase(name, d)
 }
 
-// erase what is no content, also from a directory that is read only.
+// erase a file or directory that is not content, also in a read-only directory.
 func (t *tree) erase(name string, d fs.DirEntry) error {
 	file := filepath.Join(t.root.Name(), name)
 	if err := os.Chmod(filepath.Dir(file), 0o700); err != nil { //nolint:gosec // It is a directory.
@@ -130,7 +130,7 @@ func (t *tree) erase(name string, d fs.DirEntry) error {
 	return fs.SkipDir
 }
 
-// collection at a path, with the version that it was built with, and the server that it came from.
+// collection adds the collection at a path, with the version that it was built with, and the server of its source.
 func (t *tree) collection(item string) error {
 	type info struct {
 		Namespace    string   `json:"namespace"`
@@ -150,8 +150,8 @@ func (t *tree) collection(item string) error {
 	}
 
 	c := common.ContentItem{Name: m.Info.Namespace + "." + m.Info.Name, Version: m.Info.Version}
-	if collectionPath(c.Name) != item { // Its name leads to it.
-		return errors.Errorf("the collection in %s says that it is another", item)
+	if collectionPath(c.Name) != item { // Its name determines its path.
+		return errors.Errorf("the manifest of the collection in %s has another name", item)
 	}
 
 	if !strings.Contains(c.Version, "/") {
@@ -165,7 +165,7 @@ func (t *tree) collection(item string) error {
 		return err
 	}
 
-	// As ansible-galaxy and content look it up.
+	// ansible-galaxy and content look the format up.
 	m.Format = 1
 
 	text, err := json.Marshal(m)
@@ -176,7 +176,7 @@ func (t *tree) collection(item string) error {
 	return workdir.WriteFile(filepath.Join(t.root.Name(), file), text)
 }
 
-// check the item that was found last: the content's author may have put anything into its version.
+// check bounds the last item and the number of items, since the author of content may write any version.
 func check(items []common.ContentItem, kind string) error {
 	last := items[len(items)-1]
 
@@ -191,7 +191,7 @@ func check(items []common.ContentItem, kind string) error {
 	return nil
 }
 
-// readScalars of a mapping in a file of YAML; none where there is no such file.
+// readScalars reads the scalars of a mapping in a YAML file; none if the file is missing.
 func (t *tree) readScalars(file string) (values map[string]string, err error) {
 	_, err = read(t.root, file, maxInfo, func(text []byte) (err error) {
 		values, err = yamltext.Scalars(text)
@@ -202,9 +202,8 @@ func (t *tree) readScalars(file string) (values map[string]string, err error) {
 	return values, err
 }
 
-// read and decode a file of at most so many bytes; false when there is none. The content's author
-// may have put anything in its place: a link to a file of the provider's, or a file that never ends.
-// So the error must not have what was read.
+// read decodes a file of at most so many bytes; false if it is missing. The author of the content may have replaced the
+// file by a link to a file of the provider, or by an endless file. Therefore the error never contains the text.
 func read(root *os.Root, file string, most int64, decode func([]byte) error) (bool, error) {
 	text, err := workdir.ReadFile(root, file, most)
 	if errors.Is(err, os.ErrNotExist) {
@@ -212,7 +211,7 @@ func read(root *os.Root, file string, most int64, decode func([]byte) error) (bo
 	}
 
 	if err != nil {
-		return false, errors.Wrap(err, "cannot read what was installed")
+		return false, errors.Wrap(err, "cannot read an installed file")
 	}
 
 	if decode(text) != nil {
@@ -222,7 +221,7 @@ func read(root *os.Root, file string, most int64, decode func([]byte) error) (bo
 	return true, nil
 }
 
-// sum a file of an item, with its kind and content.
+// sum adds a file, with its type and content, to the sum of its item.
 func (t *tree) sum(item, rest, name string) error {
 	sum, err := sumFile(filepath.Join(t.root.Name(), name))
 	if err != nil {
@@ -247,7 +246,7 @@ func sumFile(name string) (string, error) {
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := os.Readlink(name)
 
-		// The end of a target must not look like the next file.
+		// Quotes keep a target with line breaks from looking like another file.
 		return "link " + strconv.Quote(target), err
 	case !info.Mode().IsRegular():
 		return info.Mode().Type().String(), nil
@@ -272,9 +271,9 @@ func sumFile(name string) (string, error) {
 	return kind + " " + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// revision of the collection, the role or the project at a path: a sum of the paths and contents of its files, and of
-// whether they can be executed; empty when it has none. The same content has the same, whenever and however it was
-// installed.
+// revision returns the revision of the collection, the role or the project at a path: a sum of the paths, the contents
+// and the execute permissions of its files; empty if there is no item. It does not depend on the time or the way of the
+// installation.
 func (t *tree) revision(item string) string {
 	if h := t.sums[item]; h != nil {
 		return hex.EncodeToString(h.Sum(nil))
@@ -283,7 +282,7 @@ func (t *tree) revision(item string) string {
 	return ""
 }
 
-// itemOf is the collection, role or project that a file belongs to, and the path of the file in it.
+// itemOf returns the path of the collection, role or project of a file, and the path of the file in it.
 func itemOf(path string) (item, rest string) {
 	depth := 2
 
@@ -302,7 +301,7 @@ func itemOf(path string) (item, rest string) {
 	return strings.Join(parts[:depth], "/"), parts[depth]
 }
 
-// collectionPath is where a collection is in a set, and rolePath where a role is.
+// collectionPath returns the path of a collection in an installation, and rolePath that of a role.
 func collectionPath(name string) string {
 	namespace, name, _ := strings.Cut(name, ".")
 

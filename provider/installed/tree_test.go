@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestRevisions tells what makes content another.
+// TestRevisions checks which differences give content another revision.
 func TestRevisions(t *testing.T) {
 	base := map[string]string{
 		"collections/ansible_collections/a/b/MANIFEST.json": `{"collection_info": {"namespace": "a", "name": "b", "version": "1.0.0"}}`,
@@ -29,7 +29,7 @@ func TestRevisions(t *testing.T) {
 		same   bool
 	}{
 		"Description": {
-			reason: "What a collection says of itself beside its name and version is not what it is.",
+			reason: "Other metadata of a collection than its name and version is not part of the revision.",
 			change: func(dir string) error {
 				text := strings.Replace(base["collections/ansible_collections/a/b/MANIFEST.json"], "{", `{"format": 2, `, 1)
 
@@ -38,7 +38,7 @@ func TestRevisions(t *testing.T) {
 			same: true,
 		},
 		"Git": {
-			reason: "What git keeps is content where it is installed.",
+			reason: "Files of git are part of the revision where they are installed.",
 			change: func(dir string) error {
 				if err := os.Mkdir(filepath.Join(dir, "roles/r/.git"), 0o700); err != nil {
 					return err
@@ -48,29 +48,29 @@ func TestRevisions(t *testing.T) {
 			},
 		},
 		"Content": {
-			reason: "What a file says is.",
+			reason: "The content of a file is part of the revision.",
 			change: func(dir string) error {
 				return os.WriteFile(filepath.Join(dir, "roles/r/tasks/main.yml"), []byte("[1]"), 0o600)
 			},
 		},
 		"Name": {
-			reason: "So is where it is.",
+			reason: "The path of a file is part of the revision.",
 			change: func(dir string) error {
 				return os.Rename(filepath.Join(dir, "roles/r/tasks/main.yml"), filepath.Join(dir, "roles/r/tasks/other.yml"))
 			},
 		},
 		"Executable": {
-			reason: "And whether it is a program.",
+			reason: "The execute permission of a file is part of the revision.",
 			change: func(dir string) error {
 				return os.Chmod(filepath.Join(dir, "collections/ansible_collections/a/b/plugins/x.py"), 0o700)
 			},
 		},
 		"Link": {
-			reason: "And where a link leads.",
+			reason: "The target of a link is part of the revision.",
 			change: func(dir string) error { return os.Symlink("main.yml", filepath.Join(dir, "roles/r/tasks/link.yml")) },
 		},
 		"Pipe": {
-			reason: "A pipe is not read.",
+			reason: "A pipe is not opened.",
 			change: func(dir string) error { return unix.Mkfifo(filepath.Join(dir, "roles/r/pipe"), 0o600) },
 		},
 	} {
@@ -94,7 +94,7 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// TestStrip has what says how content was installed, and bytecode, which Python would run in place of the source.
+// TestStrip has metadata of the installation, and bytecode, which Python would run in place of the source.
 func TestStrip(t *testing.T) {
 	const web = "collections/ansible_collections/acme/web/"
 
@@ -110,7 +110,7 @@ func TestStrip(t *testing.T) {
 		"collections/ansible_collections/acme.web-1.0.0.info/GALAXY.yml": "server: https://me:secret@hub.example.org\n",
 	})
 	needs.OK(t, os.Chmod(filepath.Join(dir, web, "plugins"), 0o500))
-	needs.OK(t, os.Symlink("acme", filepath.Join(dir, "collections/ansible_collections/link"))) // It makes no collections.
+	needs.OK(t, os.Symlink("acme", filepath.Join(dir, "collections/ansible_collections/link"))) // It is no namespace of collections.
 
 	m, err := New(t.Context(), dir, "x", requirements.File{Collections: []requirements.Collection{{Name: "acme.web"}}}, nil, nil, Bounds(0))
 	needs.OK(t, err)
@@ -134,10 +134,10 @@ func TestStrip(t *testing.T) {
 		"collections/ansible_collections/link": "",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("What is left should be content: -want, +got:\n%s", diff)
+		t.Errorf("Only content should be left: -want, +got:\n%s", diff)
 	}
 
 	if c := m.Collections[0]; len(m.Collections) != 1 || c.Source != "https://hub.example.org" || c.Revision == "" || m.Roles[0].Version != "v1" {
-		t.Errorf("What is said of it should be known: %+v, %+v", c, m.Roles)
+		t.Errorf("The source, the revision and the version should be known: %+v, %+v", c, m.Roles)
 	}
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// VerifyNothing returns an error when something is to be verified where nothing is required.
+// VerifyNothing returns an error if the verification expects items, for a run without requirements.
 func VerifyNothing(v *common.Verification) error { return (&tree{}).verify(v) }
 
-// verify that what was installed has the revisions that it must have. The error says which it has instead.
+// verify compares the installed items with the expected revisions. The error has the actual revisions.
 func (t *tree) verify(v *common.Verification) error {
 	if v == nil {
 		return nil
 	}
 
-	wrong := t.differ("collections", v.Collections, t.collections, collectionPath)
-	wrong = append(wrong, t.differ("roles", v.Roles, t.roles, rolePath)...)
+	wrong := t.differences("collections", v.Collections, t.collections, collectionPath)
+	wrong = append(wrong, t.differences("roles", v.Roles, t.roles, rolePath)...)
 
 	if len(wrong) == 0 {
 		return nil
@@ -29,13 +29,13 @@ func (t *tree) verify(v *common.Verification) error {
 	return errors.New(strings.Join(wrong, "; "))
 }
 
-// differ says how the items of a field are not what they must be.
-func (t *tree) differ(field string, want []common.VerifiedContent, items []common.ContentItem,
+// differences describes the items of a field that are missing or have another revision.
+func (t *tree) differences(field string, want []common.VerifiedContent, items []common.ContentItem,
 	pathOf func(name string) string,
 ) (wrong []string) {
 	for _, w := range want {
 		switch got := t.revision(pathOf(w.Name)); got {
-		case "": // A revision that is to be found out may be empty, too.
+		case "": // Even an item with an unknown, empty revision must be installed.
 			wrong = append(wrong, fmt.Sprintf(
 				"%q in spec.verification.%s was not installed: nothing requires it", w.Name, field))
 		case w.Revision:
