@@ -8,12 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// hashed is how many characters of a digest stand for the end of a long name.
-const hashed = 10
+// digestLength is how many characters of a digest replace the end of a long name.
+const digestLength = 10
 
-// nameOf is that of the ConfigMap for an AnsibleRun of a group: its own name and a suffix
-// that tells the groups apart, site.output.ansible.m.crossplane.io. The end of a
-// name that would be too long with it is replaced.
+// nameOf returns the name of the ConfigMap for an AnsibleRun of a group: its own name and a suffix with the group, as
+// in site.output.ansible.m.crossplane.io. If it is too long, a digest replaces the end of the AnsibleRun's name.
 func nameOf(group, name string) string {
 	suffix := ".output." + group
 
@@ -23,7 +22,7 @@ func nameOf(group, name string) string {
 	}
 
 	sum := sha256.Sum256([]byte(name))
-	start := strings.TrimRight(name[:room-hashed-1], "-.")
+	start := strings.TrimRight(name[:room-digestLength-1], "-.")
 
-	return start + "-" + hex.EncodeToString(sum[:])[:hashed] + suffix
+	return start + "-" + hex.EncodeToString(sum[:])[:digestLength] + suffix
 }

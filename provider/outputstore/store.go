@@ -1,6 +1,5 @@
-// Package outputstore keeps the end of what the last run of an AnsibleRun displayed
-// in a ConfigMap, for users to read. The reconciler saves and deletes it, and saves that of a run
-// in progress while a user watches.
+// Package outputstore keeps the end of the last run's output of an AnsibleRun in a ConfigMap, for users to read. The
+// reconciler saves and deletes it. While a user watches, it also saves the output of a run in progress.
 package outputstore
 
 import (
@@ -31,20 +30,19 @@ const (
 	component      = "run-output"
 )
 
-// A Store has the output of the last run of each AnsibleRun in a ConfigMap that the
-// AnsibleRun owns.
+// A Store keeps the output of each AnsibleRun's last run in a ConfigMap that the AnsibleRun owns.
 type Store struct {
 	kube      client.Client
 	namespace string
 }
 
-// New returns a store. Output of cluster scoped AnsibleRuns goes to the namespace.
+// New returns a store. The outputs of cluster scoped AnsibleRuns go to the namespace.
 func New(c client.Client, namespace string) *Store {
 	return &Store{kube: c, namespace: namespace}
 }
 
-// Save the output of a run in place of that of the run before. A
-// ConfigMap of that name that is not the store's is left alone, and is an error.
+// Save the output of a run in place of the output of the run before. A ConfigMap of that name with another owner is
+// left unchanged, and is an error.
 func (s *Store) Save(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind,
 	r runs.Report,
 ) (*common.KeptOutput, error) {
@@ -52,14 +50,14 @@ func (s *Store) Save(ctx context.Context, run common.AnsibleRun, kind schema.Gro
 	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
 
 	_, err := controllerutil.CreateOrUpdate(ctx, s.kube, m, func() error {
-		if m.ResourceVersion != "" && !ours(m, kind, run.GetName()) {
-			return errors.New("one of this name is there already, and does not belong to the AnsibleRun: remove it")
+		if m.ResourceVersion != "" && !belongsTo(m, kind, run.GetName()) {
+			return errors.New("a ConfigMap of this name exists, and does not belong to the AnsibleRun: remove it")
 		}
 
 		m.Labels = map[string]string{labelManagedBy: managedBy, labelComponent: component}
 		m.OwnerReferences = []metav1.OwnerReference{meta.AsController(meta.TypedReferenceTo(run, kind))}
 		m.Data = map[string]string{
-			common.OutputKeyOutput:         shown(r),
+			common.OutputKeyOutput:         outputOf(r),
 			common.OutputKeyRunID:          r.Run.ID,
 			common.OutputKeyMode:           string(r.Run.Mode),
 			common.OutputKeyState:          string(r.Run.State),
@@ -79,7 +77,7 @@ func (s *Store) Save(ctx context.Context, run common.AnsibleRun, kind schema.Gro
 	}, nil
 }
 
-// Reference of the output of an AnsibleRun, of which nothing may be kept yet.
+// Reference returns the ConfigMap for the output of an AnsibleRun, which may not exist yet.
 func (s *Store) Reference(run common.AnsibleRun, kind schema.GroupVersionKind) *common.KeptOutput {
 	name := s.name(run, kind)
 
@@ -92,7 +90,7 @@ func (s *Store) Delete(ctx context.Context, run common.AnsibleRun, kind schema.G
 	found := &corev1.ConfigMap{}
 
 	err := s.kube.Get(ctx, name, found)
-	if kerrors.IsNotFound(err) || err == nil && !ours(found, kind, run.GetName()) {
+	if kerrors.IsNotFound(err) || err == nil && !belongsTo(found, kind, run.GetName()) {
 		return nil
 	}
 
@@ -103,8 +101,8 @@ func (s *Store) Delete(ctx context.Context, run common.AnsibleRun, kind schema.G
 	return errors.Wrapf(client.IgnoreNotFound(err), "cannot delete ConfigMap %q", name)
 }
 
-// shown is what a run displayed, or why it displayed nothing.
-func shown(r runs.Report) string {
+// outputOf returns the output of a run, or the reason why it has none.
+func outputOf(r runs.Report) string {
 	if r.Output == "" && r.Run.Message != "" {
 		return r.Run.Message + "\n"
 	}
@@ -120,9 +118,9 @@ func completion(r common.Run) string {
 	return r.CompletionTime.UTC().Format(time.RFC3339)
 }
 
-// ours is true for a ConfigMap that was made for an AnsibleRun of this name. It may be
-// that of a deleted one, which the garbage collector has not removed yet.
-func ours(m *corev1.ConfigMap, kind schema.GroupVersionKind, name string) bool {
+// belongsTo is true for a ConfigMap that was made for an AnsibleRun of this name. That may be a deleted one, if the
+// garbage collector has not removed the ConfigMap yet.
+func belongsTo(m *corev1.ConfigMap, kind schema.GroupVersionKind, name string) bool {
 	owner := metav1.GetControllerOf(m)
 	if owner == nil || m.Labels[labelManagedBy] != managedBy {
 		return false

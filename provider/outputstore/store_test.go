@@ -28,7 +28,7 @@ var (
 	ended      = metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 )
 
-// kept is the ConfigMap of an AnsibleRun.
+// kept returns the ConfigMap of an AnsibleRun.
 func kept(namespace, name string, kind schema.GroupVersionKind, uid, output string) corev1.ConfigMap {
 	version, _ := kind.ToAPIVersionAndKind()
 
@@ -48,7 +48,7 @@ func kept(namespace, name string, kind schema.GroupVersionKind, uid, output stri
 	}
 }
 
-// TestStore keeps output, and deletes it.
+// TestStore saves and deletes output.
 func TestStore(t *testing.T) {
 	site := &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "site", UID: "uid-of-now"}}
 	report := runs.Report{
@@ -72,7 +72,7 @@ func TestStore(t *testing.T) {
 
 	inCluster := &clusterv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Name: "site", UID: "uid-of-now"}}
 	ofCluster := kept("provider", "site.output.ansible.crossplane.io", cluster, "now", "PLAY\n")
-	taken := `cannot keep the output in ConfigMap "ns/` + name + `": one of this name is there already, and does not belong to ` +
+	taken := `cannot keep the output in ConfigMap "ns/` + name + `": a ConfigMap of this name exists, and does not belong to ` +
 		`the AnsibleRun: remove it`
 
 	for n, tc := range map[string]struct {
@@ -87,10 +87,10 @@ func TestStore(t *testing.T) {
 		"New":              {"Output should be kept in the namespace of its object, which owns it.", site, namespaced, report, nil, now, ""},
 		"Cluster":          {"Output of a cluster scoped object should be kept in the provider's namespace.", inCluster, cluster, report, nil, ofCluster, ""},
 		"Replaced":         {"The output of the run before should be replaced.", site, namespaced, report, was("now"), now, ""},
-		"Inherited":        {"What is left of an object of the same name that is gone should be replaced.", site, namespaced, report, was("then"), now, ""},
+		"Inherited":        {"The output of a deleted object of the same name should be replaced.", site, namespaced, report, was("then"), now, ""},
 		"NothingDisplayed": {"A run that displayed nothing should say why.", site, namespaced, failed, nil, kept("ns", name, namespaced, "now", "cannot install\n"), ""},
-		"NotOurs":          {"What something else has made should be left alone.", site, namespaced, report, []corev1.ConfigMap{foreign}, foreign, taken},
-		"NotItsOwn":        {"So should what belongs to another object.", site, namespaced, report, []corev1.ConfigMap{sibling}, sibling, taken},
+		"NotOurs":          {"A ConfigMap without the store's labels and owner should be left unchanged.", site, namespaced, report, []corev1.ConfigMap{foreign}, foreign, taken},
+		"NotItsOwn":        {"A ConfigMap of another object should be left unchanged.", site, namespaced, report, []corev1.ConfigMap{sibling}, sibling, taken},
 	} {
 		t.Run(n, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithLists(&corev1.ConfigMapList{Items: tc.there}).Build()
@@ -112,7 +112,7 @@ func TestStore(t *testing.T) {
 			needs.OK(t, New(c, "provider").Delete(t.Context(), tc.run, tc.kind))
 
 			if left := len(all(t, c)); (left > 0) != (err != nil) {
-				t.Errorf("\n%s\nDelete(...): what is its own should be deleted, and nothing else, left %d", tc.reason, left)
+				t.Errorf("\n%s\nDelete(...): only its own ConfigMap should be deleted, left %d", tc.reason, left)
 			}
 
 			needs.OK(t, New(c, "provider").Delete(t.Context(), tc.run, tc.kind))
@@ -148,7 +148,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// all ConfigMaps, without what the API server adds.
+// all returns all ConfigMaps, without the fields that the API server adds.
 func all(t *testing.T, c client.Client) []corev1.ConfigMap {
 	t.Helper()
 

@@ -1,6 +1,6 @@
-// Package play shows people what Ansible displays, as a terminal would: in Ansible's colors,
-// and without anything that a terminal obeys. The text may have been written by an attacker,
-// and has been redacted. The commands run and kubectl ansible logs use it.
+// Package play shows Ansible's output to people as Ansible does in a terminal: in its colors. It escapes control
+// characters, since an attacker may have written the text. Secrets in the text are already masked. The commands run and
+// kubectl ansible logs use it.
 package play
 
 import (
@@ -11,13 +11,13 @@ import (
 	"unicode"
 )
 
-// A Style is how text is shown.
+// A Style says how output is shown.
 type Style struct {
 	// Color is true for terminals that show colors.
 	Color bool
-	// Width of a line in characters, to which the stars after names are cut; 0 leaves them.
+	// Width of a line in characters, to which the stars after headings are cut; 0 leaves them.
 	Width int
-	// Most is how many characters of a line are shown; 0 means all.
+	// Most is the number of characters of a line that are shown; 0 means all.
 	Most int
 	// Prefix of each line that is not empty.
 	Prefix string
@@ -33,12 +33,12 @@ const (
 	bold    = "1"
 )
 
-// A Writer shows what Ansible displays, line by line.
+// A Writer shows Ansible's output line by line.
 type Writer struct {
 	w     io.Writer
 	style Style
 
-	// color of the lines that belong to the line before, and diff in a diff.
+	// color of lines that continue the line before. diff is true in a diff.
 	color string
 	diff  bool
 }
@@ -46,7 +46,7 @@ type Writer struct {
 // NewWriter returns a writer to w.
 func NewWriter(w io.Writer, s Style) *Writer { return &Writer{w: w, style: s} }
 
-// Show lines.
+// Show writes the lines of a text.
 func (w *Writer) Show(text string) error {
 	var b strings.Builder
 
@@ -64,13 +64,13 @@ func (w *Writer) Show(text string) error {
 	return err
 }
 
-// heading matches the lines that begin plays, tasks and the recap.
+// heading matches the first lines of plays, tasks and the recap.
 var heading = regexp.MustCompile(`^((?:PLAY|TASK|RUNNING HANDLER|CUSTOM STATS)\b.*?) ?\*{3,}$`)
 
-// hunk matches the first line of a part of a diff.
+// hunk matches the first line of a hunk of a diff.
 var hunk = regexp.MustCompile(`^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@`)
 
-// starts are what lines begin with that say how a task went.
+// starts are the prefixes of lines with the result of a task.
 //
 //nolint:gochecknoglobals // A constant list.
 var starts = []struct{ prefix, color string }{
@@ -89,7 +89,7 @@ var starts = []struct{ prefix, color string }{
 	{"[DEPRECATION WARNING]: ", magenta},
 }
 
-// line in its color.
+// line returns a line in its color.
 func (w *Writer) line(line string) string {
 	if h := heading.FindStringSubmatch(line); h != nil {
 		w.color, w.diff = "", false
@@ -106,7 +106,7 @@ func (w *Writer) line(line string) string {
 		w.color, w.diff = "", true
 	case line == "":
 		w.diff = false
-		// What Ansible says of an error has empty lines in it.
+		// Messages of errors have empty lines in them.
 		if w.color != red {
 			w.color = ""
 		}
@@ -129,7 +129,7 @@ func (w *Writer) line(line string) string {
 	return w.style.Paint(color, w.cut(line))
 }
 
-// heading with as many stars as fit.
+// heading returns a heading with as many stars as fit.
 func (w *Writer) heading(text, line string) string {
 	n := len([]rune(line))
 	if w.style.Width > 0 {
@@ -141,7 +141,7 @@ func (w *Writer) heading(text, line string) string {
 	return w.style.Paint(bold, text) + " " + strings.Repeat("*", max(n-len([]rune(text))-1, 3))
 }
 
-// ColorOfDiff is the color of a line of a difference.
+// ColorOfDiff returns the color of a line of a diff.
 func ColorOfDiff(line string) string {
 	switch {
 	case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
@@ -167,7 +167,7 @@ func isRecap(line string) bool {
 	return ok && strings.HasPrefix(counts, "ok=") && strings.Contains(counts, "unreachable=")
 }
 
-// recap of a host, with the counts that are not 0 in their colors.
+// recap returns the line of a host, with the counts that are not 0 in their colors.
 func (w *Writer) recap(line string) string {
 	colors := map[string]string{
 		"ok": green, "changed": yellow, "unreachable": red, "failed": red, "skipped": cyan, "rescued": yellow,
@@ -196,7 +196,7 @@ func (w *Writer) recap(line string) string {
 	})
 }
 
-// cut a line to what is shown of it.
+// cut shortens a line to the shown characters.
 func (w *Writer) cut(line string) string {
 	r := []rune(line)
 	if w.style.Most <= 0 || len(r) <= w.style.Most {
@@ -206,7 +206,7 @@ func (w *Writer) cut(line string) string {
 	return fmt.Sprintf("%s… (%d more characters)", string(r[:w.style.Most]), len(r)-w.style.Most)
 }
 
-// Paint text in a color of a terminal, or leave it as it is.
+// Paint returns text in a color of a terminal, or unchanged without colors.
 func (s Style) Paint(color, text string) string {
 	if !s.Color || color == "" || text == "" {
 		return text
@@ -215,8 +215,7 @@ func (s Style) Paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
-// Escaped is a line with escapes in place of the characters that a terminal obeys, or that change
-// the direction of text.
+// Escaped returns a line in which escapes replace control characters and characters that change the direction of text.
 func Escaped(line string) string {
 	var b strings.Builder
 

@@ -18,8 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "Write the golden files.")
 
-// TestGolden shows what real plays display, in colors. The golden files are made with
-// go test ./provider/play -update.
+// TestGolden shows the output of real plays in colors. The golden files are made with go test ./provider/play -update.
 func TestGolden(t *testing.T) {
 	for _, name := range []string{"check", "details", "failures", "nohosts", "rescued", "syntax"} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +66,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestShow lines that are not like those of the golden files.
+// TestShow shows lines that are not in the golden files.
 func TestShow(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -76,30 +75,30 @@ func TestShow(t *testing.T) {
 		want   string
 	}{
 		"Plain": {
-			reason: "Without colors and a width the text is as it was.",
+			reason: "Without colors and a width the text is unchanged.",
 			text:   "\nPLAY [all] *****\nok: [a]\n\tfriend of café\n",
 			want:   "\nPLAY [all] *****\nok: [a]\n\tfriend of café\n",
 		},
 		"Hostile": {
-			reason: "No text moves the cursor, sets the title of a window, hides itself, or turns its direction.",
+			reason: "Text cannot move the cursor, set the title of a window, hide itself, or change its direction.",
 			style:  Style{Color: true},
 			text:   "ok: [a\x1b]0;title\x07] \x1b[2J \u009b31m \u202egnp.exe \x00\xff\r",
 			want:   "\x1b[32mok: [a\\u001b]0;title\\u0007] \\u001b[2J \\u009b31m \\u202egnp.exe \\u0000\ufffd\x1b[0m\n",
 		},
 		"Narrow": {
-			reason: "Stars are not worth a second line. Names stay whole.",
+			reason: "Stars are cut to the width. Names are not.",
 			style:  Style{Width: 12},
 			text:   "PLAY [x] ****************\nTASK [a long name of a task] *****",
 			want:   "PLAY [x] ***\nTASK [a long name of a task] ***\n",
 		},
 		"Huge": {
-			reason: "A result that is not read is cut.",
+			reason: "A very long line is cut.",
 			style:  Style{Most: 12},
 			text:   `ok: [a] => {"x": "` + strings.Repeat("é", 1000) + `"}`,
 			want:   "ok: [a] => {… (1008 more characters)\n",
 		},
 		"Prefix": {
-			reason: "Lines of several runs say whose they are.",
+			reason: "Lines have the prefix of their run.",
 			style:  Style{Prefix: "web | "},
 			text:   "\nok: [a]",
 			want:   "\nweb | ok: [a]\n",
@@ -112,7 +111,7 @@ func TestShow(t *testing.T) {
 				"\x1b[33mchanged: [a]\x1b[0m\n\x1b[33m- no diff\x1b[0m\n\n- no diff\n",
 		},
 		"Failed": {
-			reason: "All of what is said of a failure is red.",
+			reason: "All lines of a failure are red.",
 			style:  Style{Color: true},
 			text:   "[ERROR]: no\n\nOrigin: x\nfatal: [a]: FAILED! => {\n}\n...ignoring\nrest",
 			want: "\x1b[31m[ERROR]: no\x1b[0m\n\n\x1b[31mOrigin: x\x1b[0m\n\x1b[31mfatal: [a]: FAILED! => {\x1b[0m\n\x1b[31m}\x1b[0m\n" +

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/term"
 )
 
-// StyleOf is how text is shown where it is written to: in colors in a terminal that has them,
-// unless the variable NO_COLOR says otherwise.
+// StyleOf returns the style for a writer: with colors in a terminal that supports them, unless NO_COLOR is set.
 func StyleOf(w io.Writer) Style {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

@@ -1,4 +1,4 @@
-// Package terminal shows a person how a run on this machine goes, and a program how it went.
+// Package terminal shows the progress of a run on this machine to a person, and its result to a program.
 package terminal
 
 import (
@@ -19,20 +19,21 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// maxShown is how many characters of a line are shown, unless all are to be.
+// maxShown is the number of characters of a line that are shown by default.
 const maxShown = 2000
 
 // A Terminal shows one run.
 type Terminal struct {
 	mu sync.Mutex
 	w  io.Writer
-	// out gets the result as JSON, in place of the text; nil for text.
+	// out gets the result as JSON; nil if the result is text.
 	out   io.Writer
 	play  *play.Writer
 	phase common.RunPhase
 }
 
-// New terminal for a run. The text goes to out or, if that is for the result as JSON, to errs.
+// New returns a terminal for a run. The text goes to out or, if out gets the result as JSON, to errs. Whole shows long
+// lines completely.
 func New(out, errs io.Writer, asJSON, whole bool) *Terminal {
 	t := &Terminal{w: out}
 	if asJSON {
@@ -49,7 +50,7 @@ func New(out, errs io.Writer, asJSON, whole bool) *Terminal {
 	return t
 }
 
-// Progress of the run.
+// Progress announces the installation of the content.
 func (t *Terminal) Progress(r runs.Report) {
 	if r.Run.Phase == common.PhaseInstalling && t.phase != r.Run.Phase {
 		t.Printf("Installing the content")
@@ -58,27 +59,27 @@ func (t *Terminal) Progress(r runs.Report) {
 	t.phase = r.Run.Phase
 }
 
-// Display what Ansible shows.
+// Display shows Ansible's output.
 func (t *Terminal) Display(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
-	_ = t.play.Show(text) // An error can go nowhere else.
+	_ = t.play.Show(text) // There is no other place for an error.
 }
 
-// A result is how a run went, for programs. Its fields are those of status.atProvider.
+// A result is the result of a run for programs. Its fields are those of status.atProvider.
 type result struct {
 	LastRun common.Run            `json:"lastRun"`
 	Content *common.Content       `json:"content,omitempty"`
 	Outputs *apiextensionsv1.JSON `json:"outputs,omitempty"`
-	// Withheld outputs have secrets in them.
+	// Withheld has the outputs that contain secrets.
 	Withheld   common.Withheld  `json:"withheldOutputs,omitempty"`
 	Conditions []xpv2.Condition `json:"conditions,omitempty"`
-	// Changed are the first tasks that changed something or, in a check, would.
+	// Changed has the first tasks that changed something or, in a check, would have.
 	Changed []common.DriftTask `json:"changed,omitempty"`
 }
 
-// End shows the result, and returns an error unless the run succeeded. Failures were displayed.
+// End shows the result, and returns an error unless the run succeeded. Failures of tasks were already displayed.
 func (t *Terminal) End(r runs.Report) error {
 	for _, c := range r.Reported.Conditions {
 		t.Printf("condition: %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
@@ -100,7 +101,7 @@ func (t *Terminal) End(r runs.Report) error {
 
 		res := result{r.Run, r.Content, r.Outputs, r.Withheld, r.Reported.Conditions, r.Changed}
 		if r.Content != nil && r.Content.Digest == "" {
-			res.Content = nil // Nothing was required.
+			res.Content = nil // There were no requirements.
 		}
 
 		if err := e.Encode(res); err != nil {
@@ -124,12 +125,12 @@ func (t *Terminal) End(r runs.Report) error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// Printf shows lines of a text, none of which does anything to a terminal.
+// Printf shows a formatted text with control characters escaped.
 func (t *Terminal) Printf(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
 	for line := range strings.Lines(fmt.Sprintf(format, args...) + "\n") {
-		fmt.Fprintln(t.w, play.Escaped(strings.TrimSuffix(line, "\n"))) //nolint:errcheck // An error can go nowhere else.
+		fmt.Fprintln(t.w, play.Escaped(strings.TrimSuffix(line, "\n"))) //nolint:errcheck // There is no other place for an error.
 	}
 }

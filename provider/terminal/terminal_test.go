@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestTerminal shows what people and programs see of a run.
+// TestTerminal checks the output of a run for people and for programs.
 func TestTerminal(t *testing.T) {
 	failed := runs.Report{
 		Run: common.Run{
@@ -47,7 +47,7 @@ func TestTerminal(t *testing.T) {
 
 	out, errs, _ = show(true)
 	if errs != shown {
-		t.Errorf("Programs find the text in the standard error, got %q", errs)
+		t.Errorf("With JSON, the text should go to standard error, got %q", errs)
 	}
 
 	var got result
@@ -65,7 +65,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestTerminalSucceeded tells why a run that succeeded is not what it may be taken for.
+// TestTerminalSucceeded has a successful run with a message.
 func TestTerminalSucceeded(t *testing.T) {
 	var out, errs bytes.Buffer
 

@@ -1,4 +1,4 @@
-// Package tree makes an AnsibleRun of a directory and of flags that say what of it runs, as those of ansible-playbook.
+// Package tree makes an AnsibleRun from a directory and from flags of ansible-playbook.
 package tree
 
 import (
@@ -32,13 +32,13 @@ type Tree struct {
 	SkipTags  []string `help:"Tags of the plays and tasks not to run."`
 }
 
-// names of the objects that stand for a tree.
+// Names of the objects in the manifests of a tree.
 const (
 	treeConfig = "default"
 	treeVars   = "extra-vars"
 )
 
-// Manifests say as objects what runs, so that what was tried can be written down.
+// Manifests returns the objects for the run as YAML, so that users can keep them.
 func (x Tree) Manifests() ([]byte, error) {
 	dir, err := filepath.Abs(x.Project)
 	if err != nil {
@@ -61,7 +61,7 @@ func (x Tree) Manifests() ([]byte, error) {
 	}
 
 	for _, i := range x.Inventory {
-		// Ansible takes what has a comma for names of hosts.
+		// Ansible takes a text with a comma for names of hosts.
 		if strings.Contains(i, ",") {
 			p.InventoryInline += strings.ReplaceAll(strings.TrimSuffix(i, ","), ",", "\n") + "\n"
 			continue
@@ -106,7 +106,7 @@ func (x Tree) Manifests() ([]byte, error) {
 	return bytes.Join(all, []byte("---\n")), nil
 }
 
-// inProject returns the path from the project to a file or a directory in it.
+// inProject returns the path, relative to the project, of a file or a directory in it.
 func inProject(dir, path string) (string, error) {
 	name := path
 	if filepath.IsAbs(path) {
@@ -120,8 +120,8 @@ func inProject(dir, path string) (string, error) {
 	return filepath.ToSlash(filepath.Clean(name)), nil
 }
 
-// extraVars are the text of a file of variables, from what --extra-vars of ansible-playbook takes. The path of a file
-// is relative to the project.
+// extraVars returns a file of variables for a value of --extra-vars of ansible-playbook. The path of a file is relative
+// to the project.
 func extraVars(dir, text string) (string, error) {
 	if name, ok := strings.CutPrefix(text, "@"); ok {
 		if !filepath.IsAbs(name) {
@@ -154,7 +154,7 @@ func extraVars(dir, text string) (string, error) {
 	return string(data), err
 }
 
-// nameOf an object for a directory.
+// nameOf returns the name of the AnsibleRun for a directory.
 func nameOf(dir string) string {
 	name := regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(filepath.Base(dir)), "-")
 	if name = strings.Trim(name, "-"); name == "" {
@@ -164,9 +164,9 @@ func nameOf(dir string) string {
 	return name
 }
 
-// document of an object with one field of content.
+// document returns an object with one field beside its metadata.
 func document(version, kind, name, field string, content any) []byte {
-	text, _ := yaml.Marshal(map[string]any{ // Nothing in it cannot be encoded.
+	text, _ := yaml.Marshal(map[string]any{ // All values can be encoded.
 		"apiVersion": version, "kind": kind,
 		"metadata": map[string]any{"namespace": corev1.NamespaceDefault, "name": name}, field: content,
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestManifests says as objects what runs.
+// TestManifests checks the objects for a tree.
 func TestManifests(t *testing.T) {
 	x := Tree{
 		Project: "testdata", Role: "page", Inventory: []string{"inventories/stage", "web1,web2"}, Limit: "web",
