@@ -1,5 +1,5 @@
-// Package rights finds out which rights the provider lacks at the API server, beside those that
-// Crossplane grants, and says which command grants them.
+// Package rights finds rights that the provider lacks at the API server, beyond those that Crossplane grants, and the
+// commands that grant them.
 package rights
 
 import (
@@ -16,27 +16,27 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Role is a ClusterRole in examples/operations, which may be bound in a namespace.
+// A Role is a ClusterRole in examples/operations, for a RoleBinding in a namespace.
 type Role struct {
 	// Name of the ClusterRole.
 	Name string
-	// File that has it.
+	// File with the ClusterRole.
 	File string
 }
 
-// An Error says what is to be granted: rights of the provider, or access of a run.
+// An Error says what has to be granted: rights of the provider, or access of a run.
 type Error struct{ error }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.error }
 
-// Lacking returns an Error for its cause.
+// Lacking returns an Error for a cause.
 func Lacking(cause error) error { return &Error{cause} }
 
-// Lacks is true for an error that ends when something is granted.
+// Lacks is true for an error that is or wraps an Error.
 func Lacks(err error) bool { return errors.As(err, new(*Error)) }
 
-// Explained is a refusal as the Error of a check, if rights are missing, and otherwise as it is.
+// Explained replaces a Forbidden error by the Error of a check, if that finds missing rights.
 func Explained(err error, check func() error) error {
 	if kerrors.IsForbidden(err) {
 		if lacking := check(); Lacks(lacking) {
@@ -47,8 +47,8 @@ func Explained(err error, check func() error) error {
 	return err
 }
 
-// command that binds a role in a namespace to a user. The binding has the name of the account, too: there may be one
-// for another account, such as that of the last version.
+// command returns the command that binds a role in a namespace to a user. The name of the binding has the account in
+// it, since a binding for another account may exist, such as that of the last version of the provider.
 func command(role, namespace, user string) string {
 	name, subject := role, "--user="+user
 	if account, ok := strings.CutPrefix(user, "system:serviceaccount:"); ok {
@@ -61,20 +61,20 @@ func command(role, namespace, user string) string {
 
 var user = regexp.MustCompile(`User "([^"]+)"`)
 
-// Refused adds to a refusal of the API server, which names the account and the right, the commands that grant it.
-// Crossplane grants it to the account of each version, unless its RBAC manager is left out.
+// Refused appends the commands that grant a right to an error of the API server, which names the account and the right.
+// Crossplane's RBAC manager, if it runs, grants it to the account of each version.
 func Refused(err error, verb, resource, namespace string) error {
-	role, who := "provider-ansible-"+resource, ""
+	role, account := "provider-ansible-"+resource, ""
 	if m := user.FindStringSubmatch(err.Error()); m != nil {
-		who = m[1]
+		account = m[1]
 	}
 
 	return errors.Errorf("%w; Crossplane's RBAC manager grants that; without it: kubectl create clusterrole %s --verb=%s "+
-		"--resource=%s; %s", err, role, verb, resource, command(role, namespace, who))
+		"--resource=%s; %s", err, role, verb, resource, command(role, namespace, account))
 }
 
-// Check returns an Error if the provider lacks one of the rights that it needs in a namespace: it says what is missing,
-// and which command grants it.
+// Check returns an Error if the provider lacks a needed right in a namespace. It names the missing rights, and the
+// command that grants them.
 func Check(ctx context.Context, kube client.Client, namespace string, r Role,
 	needed []authorizationv1.ResourceAttributes,
 ) error {
@@ -106,9 +106,9 @@ func Check(ctx context.Context, kube client.Client, namespace string, r Role,
 		return nil
 	}
 
-	who := &authenticationv1.SelfSubjectReview{}
-	_ = kube.Create(ctx, who) // The command lacks the account without an answer.
+	self := &authenticationv1.SelfSubjectReview{}
+	_ = kube.Create(ctx, self) // After an error, the command has no account.
 
 	return Lacking(errors.Errorf("the provider may not %s in namespace %q; once the ClusterRole in %s is there: %s",
-		strings.Join(missing, ", "), namespace, r.File, command(r.Name, namespace, who.Status.UserInfo.Username)))
+		strings.Join(missing, ", "), namespace, r.File, command(r.Name, namespace, self.Status.UserInfo.Username)))
 }

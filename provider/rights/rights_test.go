@@ -12,7 +12,7 @@ import (
 
 func TestRefused(t *testing.T) {
 	for user, binding := range map[string]string{
-		// Bindings of the accounts of two versions do not have the same name. A user may be none of Kubernetes' accounts.
+		// Bindings of the accounts of two versions have different names. A user may be no ServiceAccount.
 		"system:serviceaccount:crossplane-system:provider-ansible-0f0c": "provider-ansible-secrets-provider-ansible-0f0c --namespace=team-a " +
 			"--clusterrole=provider-ansible-secrets --serviceaccount=crossplane-system:provider-ansible-0f0c",
 		"jane": "provider-ansible-secrets --namespace=team-a --clusterrole=provider-ansible-secrets --user=jane",
@@ -22,7 +22,7 @@ func TestRefused(t *testing.T) {
 
 		err := Refused(refusal, "get", "secrets", "team-a")
 		if !kerrors.IsForbidden(err) {
-			t.Error("It should still be a refusal.")
+			t.Error("The error should still be Forbidden.")
 		}
 
 		want := `secrets "ssh" is forbidden: ` + why + "; Crossplane's RBAC manager grants that; without it: " +

@@ -1,8 +1,7 @@
-// Package sealed carries the reports of a run out of its Pod, through the log of the
-// Pod, which others may read. A report is a line of the log, encrypted and authenticated
-// with a key that only the run and the provider have: other readers of the log learn
-// nothing from it, and what content writes to the log is no report. The backend of Pods reads
-// reports, the command of the Pod writes them.
+// Package sealed transports the reports of a run out of its Pod through the Pod's log, which others may read. A report
+// is a line of the log, encrypted and authenticated with a key that only the run and the provider have. Other readers
+// of the log learn nothing from it, and content cannot forge reports. The command of the Pod writes reports, and the
+// backend of Pods reads them.
 package sealed
 
 import (
@@ -25,24 +24,24 @@ import (
 )
 
 const (
-	// MaxFrame is the length of the longest frame, in bytes of JSON. A report has at most half of
-	// that: a Secret in base64, and a few texts of 64 KiB.
+	// MaxFrame is the length of the longest frame, in bytes of JSON. A report has at most half of that: a Secret in
+	// base64, and a few texts of 64 KiB.
 	MaxFrame = 4 << 20
-	// MaxLine is the length of the longest line that may be a frame. It has room for a Secret and
-	// those texts, also if they cannot be compressed. A provider reads many lines at a time.
+	// MaxLine is the length of the longest line with a frame. It has room for a Secret and those texts even if they cannot
+	// be compressed. A provider reads many lines at a time.
 	MaxLine = 5 << 19
-	// maxCommas is how many commas the JSON of a frame has at most, and so how many values: a list of
-	// empty tasks takes thirty times its length in memory. Outputs and a text have fewer.
+	// maxCommas is how many commas, and so how many values, the JSON of a frame may have: a list of empty tasks takes
+	// thirty times its length in memory. Outputs and a text have fewer.
 	maxCommas = 1 << 17
-	// commaCost is how many bytes of a text take as long to read as one more value.
+	// commaCost is the cost of a value in the terms of Reader.Read: it takes as long to decode as so many bytes of text.
 	commaCost = 64
-	// minLine is less than the length of the shortest frame.
+	// minLine is below the length of the shortest frame.
 	minLine = 128
-	// prefix of the lines that are frames.
+	// prefix of a line with a frame.
 	prefix = "ansible.crossplane.io/report:"
 )
 
-// A frame is a report and its number, from 1, which grows.
+// A frame is a report with a number, from 1, which grows.
 type frame struct {
 	Number uint64      `json:"number"`
 	Report runs.Report `json:"report"`
@@ -56,14 +55,14 @@ func NewKey() []byte {
 	return key
 }
 
-// A box seals and opens frames of one run in one Pod.
+// A box seals and opens the frames of one run in one Pod.
 type box struct {
 	aead cipher.AEAD
 	from []byte
 }
 
-// newBox for a run in a Pod. Frames of another run do not open, even if it has the same key, nor do
-// those of another Pod of the run: content could repeat frames from its log.
+// newBox returns the box of a run in a Pod. It does not open frames of another run with the same key, or of another Pod
+// of the run: content could repeat frames from the log of that Pod.
 func newBox(key []byte, runID, podUID string) (box, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {
@@ -75,17 +74,18 @@ func newBox(key []byte, runID, podUID string) (box, error) {
 	return box{aead: aead, from: []byte(runID + "\x00" + podUID)}, errors.Wrap(err, "cannot use the key")
 }
 
-// every is the time between two reports, at least. A new phase, and so the end, is reported at once.
-const every = 500 * time.Millisecond
+// minInterval is the shortest time between two reports of the same phase. A new phase, and so the end, is reported at
+// once.
+const minInterval = 500 * time.Millisecond
 
-// A Writer writes the reports of a run to the log of its Pod, and what a terminal would show.
+// A Writer writes the reports of a run, and the output for people, to the log of its Pod.
 type Writer struct {
 	box
 
 	log io.Writer
 
 	mu sync.Mutex
-	// next report, which timer writes.
+	// next report, which the timer writes.
 	next  runs.Report
 	timer *time.Timer
 	// phase and number of the last report.
@@ -100,7 +100,8 @@ func NewWriter(log io.Writer, key []byte, runID, podUID string) (*Writer, error)
 	return &Writer{box: b, log: log}, err
 }
 
-// Report what is known so far. The next report says all that is in one that cannot be written.
+// Report writes a report, now or soon. A report is complete by itself, so that the next one makes up for one that could
+// not be written.
 func (w *Writer) Report(r runs.Report) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,7 +112,7 @@ func (w *Writer) Report(r runs.Report) error {
 	case r.Run.Phase != w.phase:
 		return w.flush()
 	case w.timer == nil:
-		w.timer = time.AfterFunc(every, func() {
+		w.timer = time.AfterFunc(minInterval, func() {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 
@@ -124,7 +125,7 @@ func (w *Writer) Report(r runs.Report) error {
 	return nil
 }
 
-// Display text in the log.
+// Display writes text to the log.
 func (w *Writer) Display(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,7 +133,7 @@ func (w *Writer) Display(text string) {
 	_, _ = io.WriteString(w.log, strings.TrimRight(text, "\n")+"\n")
 }
 
-// flush the next report. The writer is locked.
+// flush writes the next report. The caller holds the lock.
 func (w *Writer) flush() error {
 	if w.timer != nil {
 		w.timer.Stop()
@@ -144,7 +145,7 @@ func (w *Writer) flush() error {
 
 	text := &bytes.Buffer{}
 	enc := json.NewEncoder(text)
-	enc.SetEscapeHTML(false) // Outputs are not to become longer.
+	enc.SetEscapeHTML(false) // Escapes would make outputs longer.
 
 	if err := enc.Encode(frame{w.number, w.next}); err != nil { //nolint:musttag // The same program reads it.
 		return errors.Wrap(err, "cannot encode a report")
@@ -157,7 +158,7 @@ func (w *Writer) flush() error {
 		return errors.Wrap(err, "cannot compress a report")
 	}
 
-	_, _ = z.Write(text.Bytes()) // A buffer takes everything.
+	_, _ = z.Write(text.Bytes()) // A buffer accepts everything.
 	_ = z.Close()
 
 	box := w.aead.Seal(nil, nil, packed.Bytes(), w.from) //nolint:gosec // It makes a random nonce itself.
@@ -172,14 +173,14 @@ func (w *Writer) flush() error {
 	return errors.Wrap(err, "cannot write a report")
 }
 
-// tooLong is true for JSON that is none of a frame.
+// tooLong is true for JSON that exceeds the limits of a frame.
 func tooLong(text []byte) bool {
 	return len(text) > MaxFrame || commas(text) > maxCommas
 }
 
 func commas(text []byte) int { return bytes.Count(text, []byte(",")) }
 
-// MayBeReport is false for a line that does not begin as a report does, and for one that is too short.
+// MayBeReport is true for a line with the prefix and the least length of a report.
 func MayBeReport(line []byte) bool {
 	return len(line) >= minLine && bytes.HasPrefix(line, []byte(prefix))
 }
@@ -199,9 +200,9 @@ func NewReader(key []byte, runID, podUID string) (*Reader, error) {
 	return &Reader{box: b}, err
 }
 
-// Read a line. It is false for one that is no report of this run in this Pod, and for one that was
-// read before: a log may be read twice, and content may write what it has found there. The cost is the
-// length of the JSON that was read, also of what is refused: more than it has where it has many values.
+// Read decodes a line. It returns false for a line that is no report of this run in this Pod, and for a report that is
+// not newer than the last one: a log may be read twice, and content may repeat lines. The cost is the length of the
+// decoded JSON, plus commaCost for each of its values, also for a refused line.
 func (r *Reader) Read(line []byte) (report runs.Report, cost int, ok bool) {
 	coded, ok := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte(prefix))
 	if !ok || len(coded) > MaxLine {

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// phase of a report.
+// phase returns a report with a phase.
 func phase(p common.RunPhase) runs.Report { return runs.Report{Run: common.Run{Phase: p}} }
 
 // written returns the lines of some reports.
@@ -49,10 +49,10 @@ func TestReports(t *testing.T) {
 	report := runs.Report{
 		Run:               common.Run{ID: "a", Phase: common.PhaseSucceeded},
 		ConnectionDetails: map[string][]byte{"password": {0, 255, 10}},
-		// What HTML would need escapes for does not make outputs longer than they may be.
+		// Characters that HTML escapes do not make outputs longer than their limit.
 		Output: "PLAY [x]\n", Outputs: &apiextensionsv1.JSON{Raw: []byte(`{"page":"<&>"}`)},
 	}
-	// A run does not say what is known of it, nor when the next one is.
+	// A run reports neither its earlier state nor the time of the next run.
 	more := report
 	more.Before, more.Attempt, more.Request, more.Generation = &common.Run{}, 7, "token", 7
 	more.Waits, more.Attaching, more.NotBefore, more.Plan = true, true, time.Now(), "plan"
@@ -62,11 +62,11 @@ func TestReports(t *testing.T) {
 	r := reader(t, key, "a")
 
 	if len(lines) != 2 || bytes.Contains(bytes.Join(lines, nil), []byte("password")) {
-		t.Fatalf("Reports should be a line each, and not to be read without the key: %q", lines)
+		t.Fatalf("Each report should be one line, unreadable without the key: %q", lines)
 	}
 
 	if _, _, ok := r.Read([]byte("TASK [debug] ***\n")); ok {
-		t.Error("What is displayed is no report.")
+		t.Error("A displayed line should be no report.")
 	}
 
 	if first, _, ok := r.Read(lines[0]); !ok || r.Number != 1 || first.Run.Phase != common.PhaseRunning {
@@ -105,17 +105,17 @@ func TestForgedFrames(t *testing.T) {
 		read   []string
 		line   string
 	}{
-		"Changed":    {"A frame that was changed is none.", nil, prefix + base64.StdEncoding.EncodeToString(sealed)},
-		"Garbage":    {"A line that only begins like a frame is none.", nil, prefix + "eyJmaW5hbCI6dHJ1ZX0="},
-		"NoBase64":   {"So is one that is no base64.", nil, prefix + "%%%"},
-		"Empty":      {"So is one that has nothing else.", nil, prefix},
-		"Indented":   {"A frame begins its line.", nil, " " + line},
-		"OtherKey":   {"A frame with another key is none.", nil, string(written(t, other, "a", phase(common.PhaseSucceeded))[0])},
-		"OtherRun":   {"A frame of another run is none, also with the same key.", nil, string(written(t, key, "b", phase(common.PhaseSucceeded))[0])},
-		"OtherPod":   {"So is one of an earlier Pod of the run, which its log still has.", nil, before.String()},
-		"Again":      {"A frame that content has found in the log is none.", []string{line}, line},
-		"OutOfOrder": {"A frame that comes after a later one is none.", []string{string(lines[1])}, line},
-		"TooLong":    {"A line that is longer than any frame is none.", nil, prefix + strings.Repeat("A", MaxLine+4)},
+		"Changed":    {"A changed frame is refused.", nil, prefix + base64.StdEncoding.EncodeToString(sealed)},
+		"Garbage":    {"A line with only the prefix of a frame is refused.", nil, prefix + "eyJmaW5hbCI6dHJ1ZX0="},
+		"NoBase64":   {"A line with invalid base64 is refused.", nil, prefix + "%%%"},
+		"Empty":      {"A line with the prefix alone is refused.", nil, prefix},
+		"Indented":   {"A frame that does not begin its line is refused.", nil, " " + line},
+		"OtherKey":   {"A frame with another key is refused.", nil, string(written(t, other, "a", phase(common.PhaseSucceeded))[0])},
+		"OtherRun":   {"A frame of another run is refused, also with the same key.", nil, string(written(t, key, "b", phase(common.PhaseSucceeded))[0])},
+		"OtherPod":   {"A frame of an earlier Pod of the run, with the same key, is refused.", nil, before.String()},
+		"Again":      {"A repeated frame is refused.", []string{line}, line},
+		"OutOfOrder": {"A frame with a lower number than the last one is refused.", []string{string(lines[1])}, line},
+		"TooLong":    {"A line that is longer than MaxLine is refused.", nil, prefix + strings.Repeat("A", MaxLine+4)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := reader(t, key, "a")
@@ -133,8 +133,7 @@ func TestForgedFrames(t *testing.T) {
 	}
 }
 
-// A frame that would become very long when it is unpacked is refused. Only a holder of the key
-// can write it.
+// TestFrameBomb has a frame that would become very long when it is unpacked. Only a holder of the key can write it.
 func TestFrameBomb(t *testing.T) {
 	out := &bytes.Buffer{}
 	key := NewKey()
@@ -147,8 +146,8 @@ func TestFrameBomb(t *testing.T) {
 	}
 }
 
-// A frame of very many values takes much more memory than its text. Only a holder of the key can
-// write it.
+// TestFrameOfValues has a frame with very many values, which takes much more memory than its text. Only a holder of the
+// key can write it.
 func TestFrameOfValues(t *testing.T) {
 	key := NewKey()
 	r := reader(t, key, "a")

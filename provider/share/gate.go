@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// A Gate lets in a bounded number at a time, and tenants in turns.
+// A Gate admits a limited number of visitors at a time, fairly among tenants.
 type Gate struct {
 	limit int
 
@@ -16,21 +16,20 @@ type Gate struct {
 	waiting []*visitor
 }
 
-// A visitor waits to be let in.
+// A visitor waits for admission.
 type visitor struct {
 	tenant string
 	in     chan struct{}
 }
 
-// NewGate returns a gate that lets in so many at a time. If that is more than one, no
-// tenant has all of the places.
+// NewGate returns a gate for a number of visitors at a time. If that is more than one, no tenant can have all places.
 func NewGate(limit int) *Gate {
 	limit = max(limit, 1)
 
 	return &Gate{limit: limit, shares: NewShares(max(limit-1, 1))}
 }
 
-// Enter when there is a place. The error is the cause for which the context is done.
+// Enter waits for a place. The error is the cause of a context that is done first.
 func (g *Gate) Enter(ctx context.Context, tenant string) (leave func(), err error) {
 	v := &visitor{tenant: tenant, in: make(chan struct{})}
 
@@ -48,7 +47,7 @@ func (g *Gate) Enter(ctx context.Context, tenant string) (leave func(), err erro
 	}
 }
 
-// leave the gate, from inside or before it.
+// leave the gate, or its queue.
 func (g *Gate) leave(v *visitor) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -63,7 +62,7 @@ func (g *Gate) leave(v *visitor) {
 	g.admit()
 }
 
-// admit the visitors that may enter. The gate is locked.
+// admit the next visitors. The caller holds the lock.
 func (g *Gate) admit() {
 	for g.inside < g.limit {
 		v := First(g.shares, g.waiting, func(v *visitor) string { return v.tenant })

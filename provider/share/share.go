@@ -1,34 +1,34 @@
-// Package share shares places among tenants.
+// Package share divides places fairly among tenants.
 package share
 
 import (
 	"k8s.io/utils/lru"
 )
 
-// maxRemembered is how many tenants are remembered that have no place.
+// maxRemembered is the number of tenants without a place that are remembered.
 const maxRemembered = 1024
 
-// Shares of tenants in places of one kind. They are not safe for concurrent use.
+// Shares are the places of tenants. They are not safe for concurrent use.
 type Shares struct {
-	// most places that one tenant may have.
+	// most is the largest number of places of one tenant.
 	most int
-	// places that each tenant has, and when it was given the last one.
+	// places is the number of places of each tenant. served has the value of given at its last place.
 	places map[string]int
 	served *lru.Cache
-	// given is how many places were given away so far.
+	// given is the number of places that were given so far.
 	given int
 }
 
-// NewShares returns shares in places of which one tenant may have so many at most.
+// NewShares returns shares with a largest number of places for one tenant.
 func NewShares(most int) *Shares {
 	return &Shares{most: most, places: map[string]int{}, served: lru.New(maxRemembered)}
 }
 
-// Full is true for a tenant that may have no more places.
+// Full is true for a tenant with the largest number of places.
 func (s *Shares) Full(tenant string) bool { return s.places[tenant] >= s.most }
 
-// First of those that wait is the one that is to have the next place; nil if none may have it.
-// Of those of one tenant it is the first.
+// First returns the waiting item that gets the next place; nil if none may have it. Items of the same tenant keep their
+// order.
 func First[T any](s *Shares, waiting []*T, tenant func(*T) string) *T {
 	var first *T
 
@@ -41,8 +41,8 @@ func First[T any](s *Shares, waiting []*T, tenant func(*T) string) *T {
 	return first
 }
 
-// compare two tenants, negative if a is to have the next place before b: the one with fewer
-// places, then the one that was given its last place longer ago.
+// compare two tenants. It is negative if a comes before b: the tenant with fewer places, then the one that has waited
+// longer since its last place.
 func (s *Shares) compare(a, b string) int {
 	if d := s.places[a] - s.places[b]; d != 0 {
 		return d
@@ -51,7 +51,7 @@ func (s *Shares) compare(a, b string) int {
 	return s.last(a) - s.last(b)
 }
 
-// last is when a tenant was given a place.
+// last returns the value of given when the tenant got its last place.
 func (s *Shares) last(tenant string) int {
 	n, _ := s.served.Get(tenant)
 	when, _ := n.(int)

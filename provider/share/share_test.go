@@ -54,7 +54,7 @@ func TestGateTurns(t *testing.T) {
 	})
 }
 
-// TestGateLast keeps a place free of a tenant that has all others.
+// TestGateLast checks that one place stays free of a tenant that has all others.
 func TestGateLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(3)
@@ -83,7 +83,7 @@ func TestGateLast(t *testing.T) {
 	})
 }
 
-// TestGateRandom has many come, give up and leave at random.
+// TestGateRandom has visitors come, give up and leave at random.
 func TestGateRandom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 3
@@ -125,7 +125,7 @@ func TestGateRandom(t *testing.T) {
 		wg.Wait()
 
 		if g.inside != 0 || len(g.waiting) != 0 {
-			t.Errorf("None should be left: %d inside, %d waiting", g.inside, len(g.waiting))
+			t.Errorf("No visitor should be left: %d inside, %d waiting", g.inside, len(g.waiting))
 		}
 	})
 }

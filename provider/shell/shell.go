@@ -1,9 +1,9 @@
-// Package shell writes text for a POSIX shell, and for programs that split text as a shell does.
+// Package shell quotes text for a POSIX shell, and for programs that split text as a shell does.
 package shell
 
 import "strings"
 
-// Quote a text, so that a shell takes it for one word and expands nothing in it.
+// Quote returns a text as one word of a shell, without expansions.
 func Quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

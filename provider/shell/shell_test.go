@@ -14,10 +14,10 @@ func TestQuote(t *testing.T) {
 		reason string
 		text   string
 	}{
-		"Empty":     {reason: "Nothing is a word, too."},
+		"Empty":     {reason: "An empty text is a word."},
 		"Spaces":    {reason: "Spaces and line ends do not divide a word.", text: "  a b\n\tc\n"},
 		"Quotes":    {reason: "Quotes do not end a word.", text: `it's "a" ''word'`},
-		"Expansion": {reason: "Nothing is expanded, and nothing is run.", text: `~/*.go $HOME $(id) ` + "`id`" + ` \n\ ; id & # !! \`},
+		"Expansion": {reason: "Variables and commands are not expanded.", text: `~/*.go $HOME $(id) ` + "`id`" + ` \n\ ; id & # !! \`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := exec.Command("/bin/sh", "-c", "printf '%s|' "+Quote(tc.text)).Output()
