@@ -14,32 +14,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// umask of the provider and of all that it starts: files are their owner's from
-// the moment they exist.
+// umask of the provider and of all processes that it starts: only the owner can access new files.
 const umask = 0o077
 
-// killMeFirst makes the kernel end a process of a run rather than the provider when memory runs
-// out. The most is 1000.
+// killMeFirst is the oom_score_adj of processes of a run, so that the kernel ends them rather than the provider when
+// memory runs out. The maximum is 1000.
 // https://man7.org/linux/man-pages/man5/proc_pid_oom_score_adj.5.html
 const killMeFirst = 500
 
 // Rights of Landlock.
 const (
-	// ofFiles are those that a file can have.
+	// ofFiles are the rights that apply to files.
 	ofFiles = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev |
 		ll.AccessFSResolveUnix
 	read = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir
-	// write is everything but making devices.
+	// write is everything except making devices.
 	write = ^uint64(ll.AccessFSMakeChar | ll.AccessFSMakeBlock)
-	// sharedMemory is for the directory that all runs have in common: a run may use files with
-	// names that it knows, and cannot list names. Semaphores of Python's multiprocessing have names
-	// that cannot be guessed.
+	// sharedMemory has the rights in /dev/shm, which all runs share: a run may use files with names that it knows, and
+	// cannot list names. Semaphores of Python's multiprocessing have names that cannot be guessed.
 	sharedMemory = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSMakeReg |
 		ll.AccessFSRemoveFile
 )
 
-// Self keeps the memory and the environment of this process from other processes of the same
-// user, and the files that it makes from other users.
+// Self protects the memory and the environment of this process from other processes of the same user, and the files
+// that it makes from other users.
 func Self() error {
 	unix.Umask(umask)
 
@@ -47,28 +45,28 @@ func Self() error {
 		return fmt.Errorf("cannot turn core dumps off: %w", err)
 	}
 
-	// PR_SET_DUMPABLE(2const): /proc/self belongs to root then, and no process can trace this
-	// one. The setting ends when the process becomes another program.
+	// PR_SET_DUMPABLE(2const): /proc/self then belongs to root, and no process can trace this one. An execve ends the
+	// setting.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("cannot keep this process to itself: %w", err)
+		return fmt.Errorf("cannot protect this process from being traced: %w", err)
 	}
 
 	return nil
 }
 
-// An Entry is what a process does to enter a domain, as plain values: a process that is no Go
-// program can do it, too. With a ruleset it calls landlock_restrict_self(2).
+// An Entry describes, in plain values, how a process enters a domain, so that programs in other languages can do it.
+// With a ruleset the process calls landlock_restrict_self(2).
 type Entry struct {
-	// Confined is as in the domain.
+	// Confined is as in the Domain.
 	Confined bool `json:"confined"`
-	// Limits are numbers of resources of setrlimit(2), and what each may be at most.
+	// Limits are pairs of a resource of setrlimit(2) and its maximum.
 	Limits [][2]uint64 `json:"limits"`
-	// OOMScoreAdj is for the file of that name in /proc.
+	// OOMScoreAdj is the value for the file oom_score_adj in /proc.
 	OOMScoreAdj int `json:"oomScoreAdj"`
 }
 
-// Entry to the domain. The file is a ruleset of Landlock; nil if there is none. Directories that
-// may be written to are made.
+// Entry returns the entry of the domain, and its Landlock ruleset as a file; nil if there is none. It creates missing
+// writable directories.
 func (d Domain) Entry() (Entry, *os.File, error) {
 	e := Entry{Confined: d.Confined, OOMScoreAdj: killMeFirst, Limits: d.Limits.resources()}
 
@@ -78,7 +76,7 @@ func (d Domain) Entry() (Entry, *os.File, error) {
 		}
 
 		if err := os.MkdirAll(p, 0o700); err != nil {
-			return e, nil, fmt.Errorf("cannot make a directory that may be written to: %w", err)
+			return e, nil, fmt.Errorf("cannot create a writable directory: %w", err)
 		}
 	}
 
@@ -91,8 +89,8 @@ func (d Domain) Entry() (Entry, *os.File, error) {
 	return e, ruleset, err
 }
 
-// Enter the domain with this process, for good. The process must then become another program
-// from the same goroutine, which stays on its thread.
+// Enter puts this process into the domain for good. The caller must then exec another program from the same goroutine,
+// which is locked to its thread.
 func (d Domain) Enter() error {
 	runtime.LockOSThread()
 
@@ -101,7 +99,7 @@ func (d Domain) Enter() error {
 		return err
 	}
 
-	// Not every container has the file, and no promise depends on it.
+	// Some containers lack the file. It is a mere optimization.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(e.OOMScoreAdj)), 0)
 
 	if err := e.limit(); err != nil || !e.Confined {
@@ -118,7 +116,7 @@ func (d Domain) Enter() error {
 // restrict this thread to a ruleset, if there is one.
 func restrict(ruleset *os.File) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("cannot give up new privileges: %w", err)
+		return fmt.Errorf("cannot set no_new_privs: %w", err)
 	}
 
 	if ruleset == nil {
@@ -132,8 +130,7 @@ func restrict(ruleset *os.File) error {
 	return nil
 }
 
-// handled are the rights that the versions of Landlock know, from the first on. A newer kernel
-// confines more. The network stays open: reaching hosts is what content is for.
+// handled returns the rights that a version of Landlock knows, except those of the network: content has to reach hosts.
 func handled(abi int) ll.RulesetAttr {
 	versions := []landlock.Config{
 		landlock.V1, landlock.V2, landlock.V3, landlock.V4, landlock.V5, landlock.V6,
@@ -144,16 +141,15 @@ func handled(abi int) ll.RulesetAttr {
 	return ll.RulesetAttr{HandledAccessFS: uint64(v.HandledAccessFS), Scoped: uint64(v.Scoped)}
 }
 
-// newRuleset makes a ruleset without rules that handles as much as the kernel takes. A kernel with patches of
-// its vendor may report a version, and refuse a part of it: that of RHEL 9 reports the sixth, and has no scope
-// of signals. The version is 0, and there is no ruleset, where the kernel has no Landlock or the container's
-// runtime refuses it.
+// newRuleset creates an empty ruleset that handles as many rights as the kernel accepts. A vendor's kernel may report a
+// version, but refuse a part of it: that of RHEL 9 reports version 6, and has no scope for signals. The version is 0,
+// without a ruleset, if the kernel has no Landlock or the container's runtime refuses it.
 //
-// The errata of the scopes are about a process that has threads in several domains, and these processes have none.
+// Known errata of scopes concern processes with threads in several domains. No such process exists here.
 func newRuleset() (fd int, attr ll.RulesetAttr, version int, err error) {
 	abi, err := ll.LandlockGetABIVersion()
 	if err != nil {
-		return -1, attr, 0, nil //nolint:nilerr // There is none.
+		return -1, attr, 0, nil //nolint:nilerr // There is no Landlock.
 	}
 
 	for ; abi > 0; abi-- {
@@ -168,7 +164,8 @@ func newRuleset() (fd int, attr ll.RulesetAttr, version int, err error) {
 	return -1, attr, 0, nil
 }
 
-// create a ruleset. Without scopes it is as short as the kernels take it that know none.
+// create a ruleset. Older kernels do not know scopes: without scopes, the attributes have the length that these kernels
+// accept.
 func create(attr ll.RulesetAttr) (int, error) {
 	size := unsafe.Offsetof(attr.QuietAccessFS)
 	if attr.Scoped == 0 {
@@ -183,7 +180,7 @@ func create(attr ll.RulesetAttr) (int, error) {
 	return int(fd), nil
 }
 
-// Landlock is the version of its ABI that the kernel has and lets this process use; 0 for none.
+// Landlock returns the version of the ABI that this process can use; 0 for none.
 func Landlock() int {
 	fd, _, version, err := newRuleset()
 	if err != nil || version == 0 {
@@ -195,7 +192,7 @@ func Landlock() int {
 	return version
 }
 
-// ruleset of the domain; nil where the kernel has no Landlock.
+// ruleset returns the ruleset of the domain; nil if the kernel has no Landlock.
 func (d Domain) ruleset() (*os.File, error) {
 	fd, attr, version, err := newRuleset()
 	if err != nil || version == 0 {
@@ -205,7 +202,7 @@ func (d Domain) ruleset() (*os.File, error) {
 	return d.allow(fd, attr)
 }
 
-// allow in a ruleset what the domain has.
+// allow adds the rules of the domain to a ruleset.
 func (d Domain) allow(fd int, attr ll.RulesetAttr) (*os.File, error) {
 	f := os.NewFile(uintptr(fd), "ruleset")
 
@@ -219,13 +216,13 @@ func (d Domain) allow(fd int, attr ll.RulesetAttr) (*os.File, error) {
 	return f, nil
 }
 
-// A rule allows something below a path, or with a file.
+// A rule grants access to a file, or to everything below a directory.
 type rule struct {
 	path   string
 	access uint64
 }
 
-// rules of the domain. Those for paths that this process does not find are left out.
+// rules returns the rules of the domain. Rules for missing paths have no effect, see add.
 func (d Domain) rules() []rule {
 	var rules []rule
 
@@ -244,7 +241,7 @@ func (d Domain) rules() []rule {
 	return append(rules, rule{"/dev/shm", sharedMemory})
 }
 
-// add the rule to a ruleset, as far as that handles it.
+// add adds the rule to a ruleset, with the rights that the ruleset handles.
 func (r rule) add(ruleset int, attr ll.RulesetAttr) error {
 	fd, err := unix.Open(r.path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) {
@@ -259,7 +256,7 @@ func (r rule) add(ruleset int, attr ll.RulesetAttr) error {
 
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return fmt.Errorf("cannot look at %q: %w", r.path, err)
+		return fmt.Errorf("cannot stat %q: %w", r.path, err)
 	}
 
 	access := r.access & attr.HandledAccessFS
@@ -275,7 +272,7 @@ func (r rule) add(ruleset int, attr ll.RulesetAttr) error {
 	return nil
 }
 
-// resources that the limits are about, and what each may be at most.
+// resources returns the limits as pairs of a resource and its maximum.
 func (l Limits) resources() [][2]uint64 {
 	var out [][2]uint64
 
@@ -291,12 +288,12 @@ func (l Limits) resources() [][2]uint64 {
 	return out
 }
 
-// limit this process, below the limits that it has.
+// limit lowers the limits of this process.
 func (e Entry) limit() error {
 	for _, l := range e.Limits {
 		var now unix.Rlimit
 		if err := unix.Getrlimit(int(l[0]), &now); err != nil { //nolint:gosec // A small number.
-			return fmt.Errorf("cannot tell a limit of this process: %w", err)
+			return fmt.Errorf("cannot get a limit of this process: %w", err)
 		}
 
 		most := min(l[1], now.Max)

@@ -12,12 +12,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestVersions confines a thread as kernels with older versions of Landlock do. The table in docs/security.md says what each
-// prevents.
+// TestVersions confines a thread as kernels with older versions of Landlock do. The table in docs/security.md says what
+// each version prevents.
 func TestVersions(t *testing.T) {
 	newest := Landlock()
 	if newest == 0 {
-		needs.Machinef(t, "There is no Landlock here.")
+		needs.Machinef(t, "The kernel has no Landlock.")
 	}
 
 	for version := 1; version <= newest; version++ {
@@ -88,25 +88,25 @@ func openTerminal() error {
 	return pts.Close()
 }
 
-// TestReadsNoSecret looks for what can be read in a domain.
+// TestReadsNoSecret checks which paths a thread in a domain can read.
 func TestReadsNoSecret(t *testing.T) {
 	newest := Landlock()
 	if newest == 0 {
-		needs.Machinef(t, "There is no Landlock here.")
+		needs.Machinef(t, "The kernel has no Landlock.")
 	}
 
 	secret := t.TempDir()
 	p := Policy{State: secret, ServiceAccount: []string{filepath.Join(secret, "missing")}}
 
-	if err := (Domain{}).onThread(newest, p.readsNoSecret); err != nil {
-		t.Errorf("A kernel that confines keeps a thread from all else: %v", err)
+	if err := (Domain{}).onThread(newest, p.checkSecrets); err != nil {
+		t.Errorf("A confined thread should not read secrets: %v", err)
 	}
 
-	if err := (Domain{Read: []string{secret}}).onThread(newest, p.readsNoSecret); err == nil {
-		t.Error("What a thread may read, it can.")
+	if err := (Domain{Read: []string{secret}}).onThread(newest, p.checkSecrets); err == nil {
+		t.Error("A path that a thread may read should be an error.")
 	}
 
-	if err := p.readsNoSecret(); err == nil {
-		t.Error("A thread that is not confined can read everything.")
+	if err := p.checkSecrets(); err == nil {
+		t.Error("An unconfined thread should be an error.")
 	}
 }

@@ -11,19 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Kernel is what the kernel does to runs, as was found out by trying.
+// A Kernel says how the kernel confines runs, found by a test.
 type Kernel struct {
-	// Landlock is the version of its ABI that keeps runs from files; 0 for none.
+	// Landlock is the version of the ABI that confines runs; 0 for none.
 	Landlock int
-	// Seccomp is true where the container's runtime has the kernel filter system calls.
+	// Seccomp is true if the container's runtime has the kernel filter system calls.
 	Seccomp bool
-	// Unconfined says why runs are not kept from files; empty where they are.
+	// Unconfined says why runs can access all files; empty if they are confined.
 	Unconfined string
 }
 
-// Try what the kernel does to runs with the policy.
+// Try tests how the kernel confines runs with the policy.
 func (p Policy) Try() Kernel {
-	// PR_GET_SECCOMP(2const): 0 without a filter, and an error in a kernel that has none.
+	// PR_GET_SECCOMP(2const): 0 without a filter, and an error in a kernel without seccomp.
 	filtered, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
 	k := Kernel{Seccomp: err == nil && filtered != 0}
 
@@ -39,7 +39,7 @@ func (p Policy) Try() Kernel {
 
 	d, err := p.Domain(nil, nil, Grant{})
 	if err == nil {
-		err = d.onThread(k.Landlock, p.readsNoSecret)
+		err = d.onThread(k.Landlock, p.checkSecrets)
 	}
 
 	if err != nil {
@@ -49,8 +49,8 @@ func (p Policy) Try() Kernel {
 	return k
 }
 
-// secrets are the paths that no run may read to which nothing is granted: the state directory, and the service account
-// unless a flag gives it to all.
+// secrets has the paths that a run without a grant cannot read: the state directory, and the ServiceAccount unless a
+// flag allows it.
 func (p Policy) secrets() []string {
 	all := slices.Concat(p.Read, p.Write)
 
@@ -59,9 +59,8 @@ func (p Policy) secrets() []string {
 	}), p.State)
 }
 
-// readsNoSecret returns an error about a path that no run may read, and that this thread can, or of which that is not
-// known.
-func (p Policy) readsNoSecret() error {
+// checkSecrets returns an error if this thread can read a path of secrets, or if that cannot be determined.
+func (p Policy) checkSecrets() error {
 	for _, path := range p.secrets() {
 		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 
@@ -69,17 +68,17 @@ func (p Policy) readsNoSecret() error {
 		case err == nil:
 			_ = unix.Close(fd)
 
-			return fmt.Errorf("it does not keep a thread from %q", path)
+			return fmt.Errorf("it lets a thread read %q", path)
 		case !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("cannot tell whether it keeps a thread from %q: %w", path, err)
+			return fmt.Errorf("cannot determine whether a thread can read %q: %w", path, err)
 		}
 	}
 
 	return nil
 }
 
-// onThread calls a function on a thread that enters the domain, as far as a version of Landlock is about files, and
-// ends with the function. With a scope, other threads would be concerned, too: see newRuleset about errata.
+// onThread calls a function on a thread that enters the domain and ends with the function. The domain is without
+// scopes, which concern other threads, too: see the errata in newRuleset.
 func (d Domain) onThread(version int, fn func() error) error {
 	attr := ll.RulesetAttr{HandledAccessFS: handled(version).HandledAccessFS}
 

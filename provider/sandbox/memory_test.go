@@ -15,16 +15,16 @@ func TestContainerMemory(t *testing.T) {
 	}{
 		"None": {reason: "A machine without cgroups has no limit.", root: fstest.MapFS{}},
 		"Max": {
-			reason: "Max is none either.",
+			reason: "The text max is no limit.",
 			root:   fstest.MapFS{"proc/self/cgroup": file("0::/\n"), "sys/fs/cgroup/memory.max": file("max\n")},
 		},
 		"Pod": {
-			reason: "A container sees its cgroup as the root.",
+			reason: "A container that sees its cgroup as the root has the limit there.",
 			root:   fstest.MapFS{"proc/self/cgroup": file("0::/\n"), "sys/fs/cgroup/memory.max": file("1073741824\n")},
 			want:   1 << 30,
 		},
 		"Above": {
-			reason: "The smallest of all above counts.",
+			reason: "The lowest limit of the cgroup and those above it counts.",
 			root: fstest.MapFS{
 				"proc/self/cgroup":               file("0::/a/b\n"),
 				"sys/fs/cgroup/a/b/memory.max":   file("2147483648\n"),

@@ -7,51 +7,49 @@ import (
 	"strings"
 )
 
-// A Mode says what the provider does about runs on its machine.
+// A Mode says how runs on the provider's machine are confined.
 type Mode string
 
 const (
-	// Required confines runs, and refuses those of namespaces where the kernel cannot.
+	// Required confines runs, and refuses runs of namespaced AnsibleRuns if the kernel cannot confine them.
 	Required Mode = "Required"
-	// BestEffort confines as far as the machine can, and refuses none.
+	// BestEffort confines runs as far as the kernel can, and refuses none.
 	BestEffort Mode = "BestEffort"
-	// Off confines nothing. Limits still count.
+	// Off does not confine runs. Limits still apply.
 	Off Mode = "Off"
 )
 
-// A Grant is what a configuration allows beyond what every run may do.
+// A Grant is the access that a configuration allows in addition to that of every run.
 type Grant struct {
-	// Read and Write are more paths.
+	// Read and Write are additional paths.
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
-	// ServiceAccount allows to read the token of the provider's service account.
+	// ServiceAccount is true to allow reading the token of the provider's ServiceAccount.
 	ServiceAccount bool `json:"serviceAccount,omitempty"`
 }
 
-// A Policy is what the provider allows to all that it starts.
+// A Policy says what the provider allows to the processes that it starts.
 type Policy struct {
 	Mode Mode
-	// Kernel of the machine.
+	// Kernel of the machine, as tested by Try.
 	Kernel Kernel
-	// System are paths that every run may read, see Survey.
+	// System has the paths that every run may read, see Survey.
 	System []string
-	// Read and Write are paths that the provider's flags add.
+	// Read and Write have the paths of the provider's flags.
 	Read, Write []string
-	// State is the provider's state directory. No path of a flag or a configuration may lead to
-	// it.
+	// State is the provider's state directory. Neither a flag nor a configuration can allow access to it.
 	State string
-	// ServiceAccount are the directories with the service account of the provider, or of the Pod
-	// of a run.
+	// ServiceAccount has the directories of the ServiceAccount of the provider, or of the Pod of a run.
 	ServiceAccount []string
 	// Limits of the processes.
 	Limits Limits
-	// RunSize is what a run, or an installation, may have on disk below its own directory,
-	// in bytes; 0 means no limit. Package workdir enforces it, since the kernel does not.
+	// RunSize is the largest size on disk of the directory of a run, or of an installation, in bytes; 0 means no limit.
+	// The kernel cannot enforce it; package workdir does.
 	RunSize int64
 }
 
-// Domain of a process that needs some paths to read and others to write. The
-// error is about what the configuration grants.
+// Domain returns the domain of a process with paths to read and to write. The error is about the grant of the
+// configuration.
 func (p Policy) Domain(read, write []string, g Grant) (Domain, error) {
 	for _, path := range slices.Concat(g.Read, g.Write) {
 		if err := p.Validate(path); err != nil {
@@ -74,8 +72,7 @@ func (p Policy) Domain(read, write []string, g Grant) (Domain, error) {
 	return d, nil
 }
 
-// Validate a path that is to be allowed: it is absolute, and neither above the
-// state directory nor in it, where other runs are.
+// Validate returns an error unless a path is absolute, and neither in the state directory nor above it.
 func (p Policy) Validate(path string) error {
 	switch {
 	case !filepath.IsAbs(path) || filepath.Clean(path) != path:

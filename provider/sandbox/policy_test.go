@@ -15,7 +15,7 @@ func TestSecrets(t *testing.T) {
 
 	p.Read = []string{"/run"}
 	if diff := cmp.Diff([]string{"/state"}, p.secrets()); diff != "" {
-		t.Errorf("A flag may give the token to all: -want, +got:\n%s", diff)
+		t.Errorf("A token that a flag allows to all runs should be no secret: -want, +got:\n%s", diff)
 	}
 }
 
@@ -37,27 +37,27 @@ func TestDomain(t *testing.T) {
 		want   want
 	}{
 		"Nothing": {
-			reason: "A run may read the system and what it needs, and write its own directory.",
+			reason: "A run may read the system and its files, and write its own directory.",
 			want:   want{domain: Domain{Confined: true, Read: []string{"/usr", "/mirror", "/state/set"}, Write: []string{"/shared", "/state/run"}, Limits: Limits{Memory: 1}}},
 		},
 		"Grant": {
-			reason: "A configuration adds to that.",
+			reason: "A grant adds paths.",
 			grant:  Grant{Read: []string{"/r"}, Write: []string{"/w"}, ServiceAccount: true},
 			want: want{domain: Domain{
 				Confined: true, Read: []string{"/usr", "/mirror", "/r", "/state/set", "/token"}, Write: []string{"/shared", "/w", "/state/run"}, Limits: Limits{Memory: 1},
 			}},
 		},
 		"Off": {
-			reason: "What is not confined is limited all the same.",
+			reason: "Without confinement the limits remain.",
 			mode:   Off,
 			want:   want{domain: Domain{Limits: Limits{Memory: 1}}},
 		},
-		"State":    {reason: "Other runs are granted to none.", grant: Grant{Read: []string{"/state/runs"}}, want: want{err: cmpopts.AnyError}},
-		"Above":    {reason: "Nor what is above them.", grant: Grant{Write: []string{"/"}}, want: want{err: cmpopts.AnyError}},
-		"Relative": {reason: "What a relative path means depends on the provider.", grant: Grant{Read: []string{"state"}}, want: want{err: cmpopts.AnyError}},
-		"Dots":     {reason: "Where dots lead is not looked up.", grant: Grant{Read: []string{"/srv/../state"}}, want: want{err: cmpopts.AnyError}},
+		"State":    {reason: "A path in the state directory is refused.", grant: Grant{Read: []string{"/state/runs"}}, want: want{err: cmpopts.AnyError}},
+		"Above":    {reason: "A path above the state directory is refused.", grant: Grant{Write: []string{"/"}}, want: want{err: cmpopts.AnyError}},
+		"Relative": {reason: "A relative path is refused.", grant: Grant{Read: []string{"state"}}, want: want{err: cmpopts.AnyError}},
+		"Dots":     {reason: "A path with dots is refused.", grant: Grant{Read: []string{"/srv/../state"}}, want: want{err: cmpopts.AnyError}},
 		"Beside": {
-			reason: "A name that only starts alike is another directory.",
+			reason: "A path that starts with the name of the state directory is allowed.",
 			grant:  Grant{Read: []string{"/state2"}},
 			want: want{domain: Domain{
 				Confined: true, Read: []string{"/usr", "/mirror", "/state2", "/state/set"}, Write: []string{"/shared", "/state/run"}, Limits: Limits{Memory: 1},

@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// Programs returns the paths that a script has to read in order to run: the script, its
-// interpreter, the directories of the interpreter's modules, and those of the PATH in the
-// environment of the script.
+// Programs returns the paths that a Python script has to read in order to run: the script, its interpreter, the
+// directories of the interpreter's modules, and those in the PATH of the script's environment.
 func Programs(ctx context.Context, script string, env []string) ([]string, error) {
 	paths := []string{script}
 
@@ -36,21 +35,21 @@ func Programs(ctx context.Context, script string, env []string) ([]string, error
 
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("cannot ask %q where its modules are: %w", argv[0], err)
+		return nil, fmt.Errorf("cannot ask %q for the paths of its modules: %w", argv[0], err)
 	}
 
 	var modules []string
 	if err := json.Unmarshal(out, &modules); err != nil {
-		return nil, fmt.Errorf("cannot read where %q has its modules: %w", argv[0], err)
+		return nil, fmt.Errorf("cannot decode the paths of the modules of %q: %w", argv[0], err)
 	}
 
-	// A Python with the prefix / must not make all of the machine readable.
+	// A Python with the prefix / must not make the whole machine readable.
 	modules = slices.DeleteFunc(modules, func(p string) bool { return p == "/" })
 
 	return resolved(append(paths, modules...)), nil
 }
 
-// Interpreter returns the argv of what runs a script in Python.
+// Interpreter returns the argv of the Python interpreter of a script.
 func Interpreter(script string) ([]string, error) {
 	head, err := os.ReadFile(script)
 	if err != nil {
@@ -61,7 +60,7 @@ func Interpreter(script string) ([]string, error) {
 
 	interpreter, ok := strings.CutPrefix(string(line), "#!")
 	if !ok || !strings.Contains(interpreter, "python") {
-		return nil, fmt.Errorf("cannot tell what runs %q: it is no script in Python", script)
+		return nil, fmt.Errorf("cannot find the interpreter of %q: it is not a Python script", script)
 	}
 
 	return strings.Fields(interpreter), nil

@@ -12,17 +12,17 @@ import (
 	"strings"
 )
 
-// A Machine is a file system and what is mounted in it.
+// A Machine is a file system with its mounts.
 type Machine struct {
 	// Root of the file system.
 	Root fs.FS
-	// Mounts are the absolute paths at which something is mounted.
+	// Mounts are the absolute paths of mount points.
 	Mounts []string
-	// Whole is true if runs may read all of the image, and not its programs only.
+	// Whole is true if runs may read all of the image, and not only its programs.
 	Whole bool
 }
 
-// ThisMachine is the one that this process sees.
+// ThisMachine returns the machine that this process sees.
 func ThisMachine() (Machine, error) {
 	raw, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -32,11 +32,9 @@ func ThisMachine() (Machine, error) {
 	return Machine{Root: os.DirFS("/"), Mounts: mountPoints(raw)}, nil
 }
 
-// Survey returns the paths of a machine that every run may read: programs and what they need,
-// and the files of the image in /etc that every user may read. More are paths that every run may
-// read, too, such as the Python that Ansible runs in. Never are paths that no run may read.
-//
-// Mounts of a cluster in the image, such as Secrets, are left out.
+// Survey returns the paths of a machine that every run may read: programs and their libraries, the files in /etc that
+// every user may read, and the paths in more, such as the Python of Ansible. Paths in never are excluded, and so are
+// mounts of a cluster, such as Secrets.
 func (m Machine) Survey(more, never []string) []string {
 	var paths []string
 
@@ -58,7 +56,7 @@ func (m Machine) Survey(more, never []string) []string {
 	return append(paths, kernelPaths()...)
 }
 
-// others are the directories of the image at its root, without those that are known and /etc.
+// others returns the directories at the root of the image, except /etc and those that are known.
 func (m Machine) others(known []string) []string {
 	entries, _ := fs.ReadDir(m.Root, ".")
 
@@ -74,8 +72,8 @@ func (m Machine) others(known []string) []string {
 	return dirs
 }
 
-// kernelPaths returns files of the kernel, and databases of packages, from which programs learn
-// about the machine. They say nothing about other processes.
+// kernelPaths returns files of the kernel and databases of packages with information about the machine, but not about
+// other processes.
 func kernelPaths() []string {
 	return []string{
 		"/proc/cmdline", "/proc/cpuinfo", "/proc/devices", "/proc/diskstats", "/proc/filesystems", "/proc/loadavg",
@@ -87,8 +85,7 @@ func kernelPaths() []string {
 	}
 }
 
-// foreign are the mounts below a directory, except those that are for every run: name
-// resolution, and trusted authorities.
+// foreign returns the mounts below a directory, except those for name resolution and trusted authorities.
 func (m Machine) foreign(dir string) []string {
 	known := []string{
 		"/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/etc/localtime",
@@ -108,7 +105,7 @@ func (m Machine) private(dir string) []string {
 	var found []string
 
 	_ = fs.WalkDir(m.Root, rel(dir), func(p string, d fs.DirEntry, err error) error {
-		// A path that cannot be looked at is private, too.
+		// A path that cannot be read is private, too.
 		if d == nil || err != nil {
 			found = append(found, "/"+p)
 
@@ -140,8 +137,7 @@ func (m Machine) private(dir string) []string {
 	return found
 }
 
-// cover a file or directory with as few paths as possible, none of which leads to a path that is
-// left out.
+// cover returns as few paths as possible that include a file or directory, but none of the paths to leave out.
 func (m Machine) cover(root string, without []string) []string {
 	if slices.ContainsFunc(without, func(w string) bool { return Within(root, w) }) {
 		return nil
@@ -156,7 +152,7 @@ func (m Machine) cover(root string, without []string) []string {
 	var paths []string
 
 	for _, e := range entries {
-		// A link may lead to a path that is left out.
+		// A link may lead to a path to leave out.
 		if e.Type()&fs.ModeSymlink == 0 {
 			paths = append(paths, m.cover(path.Join(root, e.Name()), without)...)
 		}
@@ -165,7 +161,7 @@ func (m Machine) cover(root string, without []string) []string {
 	return paths
 }
 
-// rel returns an absolute path as an fs.FS of the root names it.
+// rel returns the name of an absolute path in an fs.FS of the root.
 func rel(p string) string {
 	if p == "/" {
 		return "."
@@ -174,8 +170,7 @@ func rel(p string) string {
 	return strings.TrimPrefix(p, "/")
 }
 
-// mountPoints of proc_pid_mountinfo(5): the fifth field, with blanks escaped in
-// octal.
+// mountPoints returns the fifth field of each line of proc_pid_mountinfo(5), with its octal escapes decoded.
 func mountPoints(mountinfo []byte) []string {
 	var points []string
 
@@ -188,8 +183,7 @@ func mountPoints(mountinfo []byte) []string {
 	return points
 }
 
-// resolved returns the targets of absolute paths, with links followed. Paths that do not exist
-// are left out.
+// resolved returns absolute paths with links followed. Missing paths are left out.
 func resolved(paths []string) []string {
 	var out []string
 

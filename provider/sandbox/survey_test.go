@@ -46,28 +46,28 @@ func TestSurvey(t *testing.T) {
 		want   []string
 	}{
 		"Plain": {
-			reason: "Of /etc everybody gets what everybody may read; the links in it are followed to what they lead to.",
+			reason: "Files of /etc that every user may read are included. Links are left out.",
 			want:   []string{"/etc/hosts", "/etc/ssh/config", "/etc/ssl/certs", "/etc/team"},
 		},
 		"Mounts": {
-			reason: "What is mounted is not the image's, but for name resolution and authorities.",
+			reason: "Mounts are left out, except those for name resolution and authorities.",
 			mounts: []string{"/", "/etc/hosts", "/etc/ssl/certs", "/etc/team", "/usr/lib", "/proc"},
 			want:   []string{"/etc/hosts", "/etc/ssh/config", "/etc/ssl/certs", "/usr/bin"},
 		},
 		"Never": {
-			reason: "The provider's own files are left out wherever they are.",
+			reason: "Paths in never are left out.",
 			more:   []string{"/venv"},
 			never:  []string{"/venv/state", "/etc/team/token"},
 			want:   []string{"/etc/hosts", "/etc/ssh/config", "/etc/ssl/certs", "/venv/lib"},
 		},
 		"Whole": {
-			reason: "Of an image that is the run's own, everything is read that is no mount.",
+			reason: "With Whole everything in the image is included, except mounts.",
 			mounts: []string{"/", "/work"},
 			whole:  true,
 			want:   []string{"/etc/hosts", "/etc/ssh/config", "/etc/ssl/certs", "/etc/team", "/venv"},
 		},
 		"Within": {
-			reason: "So are files below what is left out.",
+			reason: "A path below one in never is left out.",
 			more:   []string{"/venv/lib"},
 			never:  []string{"/venv"},
 			want:   []string{"/etc/hosts", "/etc/ssh/config", "/etc/ssl/certs", "/etc/team"},
