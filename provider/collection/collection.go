@@ -1,5 +1,4 @@
-// Package collection brings the Ansible collection crossplane.ansible, with
-// which content reports to its AnsibleRun.
+// Package collection installs the Ansible collection crossplane.ansible, with which content reports to its AnsibleRun.
 package collection
 
 import (
@@ -14,8 +13,8 @@ import (
 //go:embed ansible_collections
 var embedded embed.FS
 
-// Install the collection in a directory that belongs on the collections path. All that is there before, such as the
-// collection of another version of the provider, is removed: no run may be in progress.
+// Install installs the collection in a directory of the collections path. It first removes the directory, which may
+// have the collection of another version of the provider. No run may be in progress.
 func Install(dir string) error {
 	err := workdir.Remove(dir)
 	if err == nil {

@@ -21,7 +21,7 @@ func installed(t *testing.T) string {
 	return dir
 }
 
-// TestInstall installs the collection twice: what another version has left goes, also what is read only.
+// TestInstall installs the collection twice. Files of another version are removed, also read-only ones.
 func TestInstall(t *testing.T) {
 	dir := installed(t)
 	want := canary.Files(t, dir)
@@ -31,6 +31,6 @@ func TestInstall(t *testing.T) {
 	needs.OK(t, Install(dir))
 
 	if diff := cmp.Diff(want, canary.Files(t, dir)); len(want) == 0 || diff != "" {
-		t.Errorf("Nothing else should be there.\nInstall(...): -want, +got:\n%s", diff)
+		t.Errorf("No other file should be there.\nInstall(...): -want, +got:\n%s", diff)
 	}
 }

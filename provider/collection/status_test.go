@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// ansible runs one of Ansible's tools with the collection.
+// ansible runs a tool of Ansible with the collection.
 func ansible(t *testing.T, name string, args ...string) string {
 	t.Helper()
 
@@ -39,7 +39,7 @@ func ansible(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// A result of the module, as it was registered.
+// A result is the registered result of the module.
 type result struct {
 	Failed     bool            `json:"failed,omitempty"`
 	Message    string          `json:"msg,omitempty"`
@@ -48,8 +48,8 @@ type result struct {
 	Conditions json.RawMessage `json:"conditions,omitempty"`
 }
 
-// play the tasks, each the arguments and keywords of one task with the module,
-// on a host that has neither a connection nor Python.
+// play runs tasks, each given as the arguments and keywords of a task with the module, on a host that has neither a
+// connection nor Python.
 func play(t *testing.T, tasks []string) []result {
 	t.Helper()
 
@@ -113,17 +113,17 @@ func TestStatus(t *testing.T) {
 		want   result
 	}{
 		"Outputs": {
-			reason: "Outputs are whatever JSON has.",
+			reason: "Outputs may have any value of JSON.",
 			task:   `{outputs: {s: text, i: 9223372036854775807, f: 1.5, "n": null, b: true, l: [1, [é]], m: {"a b": {c: d}}}}`,
 			want:   reported(`{"s": "text", "i": 9223372036854775807, "f": 1.5, "n": null, "b": true, "l": [1, ["\u00e9"]], "m": {"a b": {"c": "d"}}}`, `[]`),
 		},
 		"Templated": {
-			reason: "Types of templates are kept.",
+			reason: "The types of templates' values are kept.",
 			task:   `{outputs: {l: "{{ [1, 'a'] }}", i: "{{ 40 + 2 }}"}, conditions: "{{ [{'type': 'A', 'status': 1 == 1, 'reason': 'B'}] }}"}`,
 			want:   reported(`{"l": [1, "a"], "i": 42}`, `[{"type": "A", "status": "True", "reason": "B", "message": ""}]`),
 		},
 		"Conditions": {
-			reason: "YAML's booleans are Kubernetes' statuses.",
+			reason: "Booleans of YAML are accepted as statuses.",
 			task: `{conditions: [{type: A, status: yes, reason: B, message: m}, {type: a.example.org/A, status: false, reason: B_1}, ` +
 				`{type: B, status: Unknown, reason: C}, {type: C, status: "False", reason: D}]}`,
 			want: reported(`{}`, `[{"type": "A", "status": "True", "reason": "B", "message": "m"}, `+
@@ -140,39 +140,39 @@ func TestStatus(t *testing.T) {
 			task:   "{outputs: {a: 1}}\n    check_mode: true",
 			want:   result{Outputs: json.RawMessage(`{"a": 1}`), Conditions: json.RawMessage(`[]`)},
 		},
-		"Empty": {reason: "There may be nothing to report.", task: `{outputs: {}, conditions: []}`, want: reported(`{}`, `[]`)},
+		"Empty": {reason: "Outputs and conditions may be empty.", task: `{outputs: {}, conditions: []}`, want: reported(`{}`, `[]`)},
 		"Longest": {
-			reason: "What is just short enough is accepted.",
+			reason: "Texts of the largest length are accepted.",
 			task: `{outputs: {a: "{{ 'x' * (65536 - 8) }}"}, conditions: [{type: "{{ 'A' * 316 }}", status: yes, reason: "{{ 'B' * 1024 }}", ` +
 				`message: "{{ 'é' * 2048 }}"}]}`,
 			want: reported(`{"a": "`+strings.Repeat("x", 65536-8)+`"}`, `[{"type": "`+strings.Repeat("A", 316)+`", "status": "True", "reason": "`+
 				strings.Repeat("B", 1024)+`", "message": "`+strings.Repeat(`\u00e9`, 2048)+`"}]`),
 		},
 
-		"Nothing":       {reason: "A task that says nothing is a mistake.", task: `{}`, want: failed("one of the following is required: outputs, conditions")},
-		"UnknownOption": {reason: "A misspelt option is named.", task: `{output: {a: 1}}`, want: failed("Invalid options for crossplane.ansible.status: output")},
-		"Name":          {reason: "Names are those of variables.", task: `{outputs: {a-b: 1}}`, want: failed("outputs: 'a-b' is no name of an output: it must start with a letter or an underscore, and have only letters, digits and underscores")},
-		"Details":       {reason: "Connection details are not for everybody.", task: `{outputs: {connection_details: {password: x}}}`, want: failed("outputs: connection_details would be public here: publish it with ansible.builtin.set_stats, which puts it into the connection secret")},
-		"Date":          {reason: "JSON has no dates.", task: `{outputs: {a: {b: [2020-01-01]}}}`, want: failed("outputs.a.b[0]: JSON has no date: write it as a string, in quotes")},
-		"NotANumber":    {reason: "JSON has finite numbers only.", task: `{outputs: {a: .nan}}`, want: failed("outputs.a: JSON has no number nan: write it as a string")},
-		"LargeInteger":  {reason: "The API server rounds numbers that do not fit into 64 bits.", task: `{outputs: {a: 9223372036854775808}}`, want: failed("outputs.a: Kubernetes does not keep the number 9223372036854775808 exactly: write it as a string")},
-		"Key":           {reason: "JSON's keys are strings.", task: `{outputs: {a: {1: b}}}`, want: failed("outputs.a: the key 1 must be a string: write it in quotes")},
-		"TooLarge":      {reason: "Outputs are bounded.", task: `{outputs: {a: "{{ 'x' * 65536 }}"}}`, want: failed("outputs: 65544 bytes of JSON are too many, at most 65536 can be kept")},
-		"TooDeep":       {reason: "So is how deeply they are nested.", task: `{outputs: {a: ` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}}`, want: failed("outputs.a" + strings.Repeat("[0]", 65) + ": is nested too deeply, at most 64 levels can be kept")},
-		"MissingReason": {reason: "What is missing is named.", task: `{conditions: [{type: A, status: yes, reason: B}, {type: C, status: yes}]}`, want: failed("missing required arguments: reason found in conditions")},
-		"UnknownField":  {reason: "And so is what is too much.", task: `{conditions: [{type: A, status: yes, reason: B, msg: C}]}`, want: failed("Unsupported parameters for (ansible_collections.crossplane.ansible.plugins.action.status) module: conditions.msg. Supported parameters include: message, reason, status, type.")},
-		"Status":        {reason: "A status is one of three.", task: `{conditions: [{type: A, status: ok, reason: B}]}`, want: failed("value of status must be one of: True, False, Unknown, got: ok found in conditions")},
-		"Type":          {reason: "A type is one word.", task: `{conditions: [{type: "Database reachable", status: yes, reason: B}]}`, want: failed("conditions[0]: type 'Database reachable' " + typ)},
-		"TypeLine":      {reason: "And one line.", task: `{conditions: [{type: "A\n", status: yes, reason: B}]}`, want: failed(`conditions[0]: type 'A\n' ` + typ)},
-		"TypeLong":      {reason: "And not too long.", task: `{conditions: [{type: "{{ 'A' * 317 }}", status: yes, reason: B}]}`, want: failed("conditions[0]: type '" + strings.Repeat("A", 316) + "' " + typ)},
-		"Reserved":      {reason: "The provider's own types are not the content's.", task: `{conditions: [{type: Ready, status: yes, reason: B}]}`, want: failed("conditions[0]: type 'Ready' is not the content's to set: choose another, such as SiteReady")},
-		"Twice":         {reason: "A type has one status.", task: `{conditions: [{type: A, status: yes, reason: B}, {type: A, status: no, reason: B}]}`, want: failed("conditions[1]: type 'A' is there twice")},
-		"Reason":        {reason: "A reason is for programs.", task: `{conditions: [{type: A, status: yes, reason: It works.}]}`, want: failed("conditions[0]: reason 'It works.' " + reason)},
-		"Message":       {reason: "A message is bounded.", task: `{conditions: [{type: A, status: yes, reason: B, message: "{{ 'x' * 4097 }}"}]}`, want: failed("conditions[0]: message has 4097 bytes, which are too many: at most 4096 can be kept")},
-		"TooMany":       {reason: "So is how many there are.", task: `{conditions: [` + strings.Repeat(`{type: A, status: yes, reason: B},`, 21) + `]}`, want: failed("conditions: 21 are too many, at most 20 can be kept")},
-		"NoLog":         {reason: "What no_log hides cannot be reported.", task: "{outputs: {a: 1}}\n    no_log: true", want: failed("no_log hides what this task is to report: leave it out here, and publish secrets with ansible.builtin.set_stats under connection_details")},
-		"Async":         {reason: "There is nothing to wait for.", task: "{outputs: {a: 1}}\n    async: 10", want: failed("This action (crossplane.ansible.status) does not support async.")},
-		"Undefined":     {reason: "A variable that is not there is Ansible's to name.", task: `{outputs: {a: "{{ nothing }}"}}`, want: failed("Task failed: Finalization of task args for 'crossplane.ansible.status' failed: Error while resolving value for 'outputs': 'nothing' is undefined")},
+		"Nothing":       {reason: "A task without outputs and conditions is an error.", task: `{}`, want: failed("one of the following is required: outputs, conditions")},
+		"UnknownOption": {reason: "The error names a misspelt option.", task: `{output: {a: 1}}`, want: failed("Invalid options for crossplane.ansible.status: output")},
+		"Name":          {reason: "The name of an output must be a valid name of a variable.", task: `{outputs: {a-b: 1}}`, want: failed("outputs: 'a-b' is no name of an output: it must start with a letter or an underscore, and have only letters, digits and underscores")},
+		"Details":       {reason: "Connection details must not be an output, which is public.", task: `{outputs: {connection_details: {password: x}}}`, want: failed("outputs: connection_details would be public here: publish it with ansible.builtin.set_stats, which puts it into the connection secret")},
+		"Date":          {reason: "A date, which JSON cannot express, is an error.", task: `{outputs: {a: {b: [2020-01-01]}}}`, want: failed("outputs.a.b[0]: JSON has no date: write it as a string, in quotes")},
+		"NotANumber":    {reason: "A number that is not finite is an error.", task: `{outputs: {a: .nan}}`, want: failed("outputs.a: JSON has no number nan: write it as a string")},
+		"LargeInteger":  {reason: "An integer above 64 bits, which the API server would round, is an error.", task: `{outputs: {a: 9223372036854775808}}`, want: failed("outputs.a: Kubernetes does not keep the number 9223372036854775808 exactly: write it as a string")},
+		"Key":           {reason: "A key that is not a string is an error.", task: `{outputs: {a: {1: b}}}`, want: failed("outputs.a: the key 1 must be a string: write it in quotes")},
+		"TooLarge":      {reason: "The size of outputs is limited.", task: `{outputs: {a: "{{ 'x' * 65536 }}"}}`, want: failed("outputs: 65544 bytes of JSON are too many, at most 65536 can be kept")},
+		"TooDeep":       {reason: "The depth of outputs is limited.", task: `{outputs: {a: ` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}}`, want: failed("outputs.a" + strings.Repeat("[0]", 65) + ": is nested too deeply, at most 64 levels can be kept")},
+		"MissingReason": {reason: "The error names a missing field.", task: `{conditions: [{type: A, status: yes, reason: B}, {type: C, status: yes}]}`, want: failed("missing required arguments: reason found in conditions")},
+		"UnknownField":  {reason: "The error names an unknown field.", task: `{conditions: [{type: A, status: yes, reason: B, msg: C}]}`, want: failed("Unsupported parameters for (ansible_collections.crossplane.ansible.plugins.action.status) module: conditions.msg. Supported parameters include: message, reason, status, type.")},
+		"Status":        {reason: "A status must be one of three values.", task: `{conditions: [{type: A, status: ok, reason: B}]}`, want: failed("value of status must be one of: True, False, Unknown, got: ok found in conditions")},
+		"Type":          {reason: "A type must be one word.", task: `{conditions: [{type: "Database reachable", status: yes, reason: B}]}`, want: failed("conditions[0]: type 'Database reachable' " + typ)},
+		"TypeLine":      {reason: "A type must not have a line end.", task: `{conditions: [{type: "A\n", status: yes, reason: B}]}`, want: failed(`conditions[0]: type 'A\n' ` + typ)},
+		"TypeLong":      {reason: "The length of a type is limited.", task: `{conditions: [{type: "{{ 'A' * 317 }}", status: yes, reason: B}]}`, want: failed("conditions[0]: type '" + strings.Repeat("A", 316) + "' " + typ)},
+		"Reserved":      {reason: "A type of the provider is refused.", task: `{conditions: [{type: Ready, status: yes, reason: B}]}`, want: failed("conditions[0]: type 'Ready' is not the content's to set: choose another, such as SiteReady")},
+		"Twice":         {reason: "A duplicate type is an error.", task: `{conditions: [{type: A, status: yes, reason: B}, {type: A, status: no, reason: B}]}`, want: failed("conditions[1]: type 'A' is there twice")},
+		"Reason":        {reason: "A reason must be one word.", task: `{conditions: [{type: A, status: yes, reason: It works.}]}`, want: failed("conditions[0]: reason 'It works.' " + reason)},
+		"Message":       {reason: "The length of a message is limited.", task: `{conditions: [{type: A, status: yes, reason: B, message: "{{ 'x' * 4097 }}"}]}`, want: failed("conditions[0]: message has 4097 bytes, which are too many: at most 4096 can be kept")},
+		"TooMany":       {reason: "The number of conditions is limited.", task: `{conditions: [` + strings.Repeat(`{type: A, status: yes, reason: B},`, 21) + `]}`, want: failed("conditions: 21 are too many, at most 20 can be kept")},
+		"NoLog":         {reason: "A task with no_log is an error, since it hides the report.", task: "{outputs: {a: 1}}\n    no_log: true", want: failed("no_log hides what this task is to report: leave it out here, and publish secrets with ansible.builtin.set_stats under connection_details")},
+		"Async":         {reason: "A task with async is an error.", task: "{outputs: {a: 1}}\n    async: 10", want: failed("This action (crossplane.ansible.status) does not support async.")},
+		"Undefined":     {reason: "Ansible's error names an undefined variable.", task: `{outputs: {a: "{{ nothing }}"}}`, want: failed("Task failed: Finalization of task args for 'crossplane.ansible.status' failed: Error while resolving value for 'outputs': 'nothing' is undefined")},
 	}
 
 	names := slices.Sorted(maps.Keys(cases))
@@ -182,7 +182,7 @@ func TestStatus(t *testing.T) {
 		tasks = append(tasks, cases[name].task)
 	}
 
-	// One play for all of them: to start Ansible takes longer than all the rest.
+	// One play has all tasks: the start of Ansible takes longer than all of them.
 	results := play(t, tasks)
 
 	for i, name := range names {
@@ -195,7 +195,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// decode JSON for comparison.
+// decode decodes JSON for comparison.
 func decode(raw json.RawMessage) any {
 	var v any
 
@@ -222,7 +222,7 @@ func TestReserved(t *testing.T) {
 	}
 
 	if diff := cmp.Diff(common.OwnConditions(), got); diff != "" {
-		t.Errorf("The module refuses what the provider does not let content set.\n-want, +got:\n%s", diff)
+		t.Errorf("The module should refuse the types that the provider refuses.\n-want, +got:\n%s", diff)
 	}
 }
 

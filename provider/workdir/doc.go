@@ -1,3 +1,3 @@
-// Package workdir locks, limits and removes the directories in which content
-// works: those of runs, of installations, and of unpacked archives.
+// Package workdir locks, limits and removes the directories in which content works: those of runs, of installations,
+// and of unpacked archives.
 package workdir

@@ -24,19 +24,19 @@ func TestWithLimit(t *testing.T) {
 		want   error
 	}{
 		"Exceeded": {
-			reason: "What takes more than the limit is ended.",
+			reason: "A directory above the limit ends the context.",
 			limit:  mib,
 			make:   func(t *testing.T, dir string) { t.Helper(); fill(t, filepath.Join(dir, "file"), 2*mib) },
 			want:   &SizeError{Limit: mib},
 		},
 		"Other": {
-			reason: "So is that of another directory.",
+			reason: "Another directory above the limit ends the context.",
 			limit:  mib,
 			make:   func(t *testing.T, dir string) { t.Helper(); fill(t, filepath.Join(dir+".other", "file"), 2*mib) },
 			want:   &SizeError{Limit: mib},
 		},
 		"Together": {
-			reason: "So are directories that exceed the limit together.",
+			reason: "Directories that exceed the limit together end the context.",
 			limit:  mib,
 			make: func(t *testing.T, dir string) {
 				t.Helper()
@@ -46,7 +46,7 @@ func TestWithLimit(t *testing.T) {
 			want: &SizeError{Limit: mib},
 		},
 		"Hidden": {
-			reason: "So is what hides how much it takes.",
+			reason: "A directory that cannot be measured ends the context.",
 			limit:  1 << 40,
 			make:   func(t *testing.T, dir string) { t.Helper(); nest(t, dir) },
 			want:   &SizeError{Limit: 1 << 40},
@@ -74,7 +74,7 @@ func TestWithLimit(t *testing.T) {
 	}
 }
 
-// TestWithoutLimit is not ended by what it takes, but by its parent.
+// TestWithoutLimit checks that without a limit only the parent ends the context.
 func TestWithoutLimit(t *testing.T) {
 	cause := errors.New("enough")
 
@@ -104,7 +104,7 @@ func TestWithoutLimit(t *testing.T) {
 	}
 }
 
-// nest directories in each other until no path can name the last one.
+// nest creates directories in each other until the path of the last one is too long.
 func nest(t *testing.T, dir string) {
 	t.Helper()
 

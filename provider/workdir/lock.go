@@ -10,12 +10,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// lockInterval is how often Lock tries. A blocking flock(2) cannot be interrupted.
+// lockInterval is the time between two attempts of Lock. A blocking flock(2) cannot be interrupted.
 const lockInterval = 50 * time.Millisecond
 
-// Lock the file at a path, which is made if need be, as soon as no other process holds the lock. Waits is called once
-// if one does; it may be nil. The lock is held until the file is closed in this process and in all that have inherited
-// it, however they end. The error is the context's if that is done before.
+// Lock waits for the lock of the file at a path, which it creates if it is missing. Waits, which may be nil, is called
+// once if another process holds the lock. The lock is held until this process, and all that have inherited the file,
+// have closed it or ended. The error is the context's if that is done first.
 func Lock(ctx context.Context, path string, waits func()) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

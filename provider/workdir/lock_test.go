@@ -22,10 +22,10 @@ func TestLock(t *testing.T) {
 
 	_, err = Lock(ctx, path, nil)
 	if diff := cmp.Diff(context.Canceled, err, cmpopts.EquateErrors()); diff != "" {
-		t.Errorf("It is not waited for ever.\nLock(...): -want error, +got error:\n%s", diff)
+		t.Errorf("Lock should end with the context.\nLock(...): -want error, +got error:\n%s", diff)
 	}
 
 	if _, err := Lock(t.Context(), path, func() { _ = lock.Close() }); err != nil {
-		t.Errorf("A lock that was given up can be had.\nLock(...): %v", err)
+		t.Errorf("A released lock should be available.\nLock(...): %v", err)
 	}
 }

@@ -13,27 +13,26 @@ import (
 )
 
 const (
-	// entrySize is the least size that each file and directory counts with, in bytes, so
-	// that empty files count, too.
+	// entrySize is the least size that a file or a directory counts, in bytes, so that empty files count, too.
 	entrySize = 4 << 10
 	// readable is the mode that a directory needs for its owner to measure it.
 	readable = 0o500
-	// batch of names that are read from a directory at a time.
+	// batch is how many names are read from a directory at a time.
 	batch = 1024
 )
 
-// A Usage is what a directory takes, with all that is below it.
+// A Usage is the size of a directory with everything below it.
 type Usage struct {
 	// Size on disk, in bytes.
 	Size int64
-	// Holes is how much longer files are than what they take on disk, in bytes: sparse
-	// files, and files with several names, which are read once by each name.
+	// Holes is by how much the lengths of files exceed their size on disk, in bytes. Sparse files have holes, and so have
+	// hard links, which are read once by each name.
 	Holes int64
 	// Entries is the number of files and directories.
 	Entries int64
 }
 
-// Limits of a usage. 0 means that there is no limit.
+// Limits of a usage; 0 means no limit.
 type Limits Usage
 
 // Exceeded is true for a usage above one of the limits.
@@ -43,9 +42,9 @@ func (l Limits) Exceeded(u Usage) bool {
 	return over(u.Size, l.Size) || over(u.Holes, l.Holes) || over(u.Entries, l.Entries)
 }
 
-// Measure a directory with all that is below it, until a limit is exceeded. The directory may change meanwhile: what is
-// moved is counted twice or not at all. No file is opened, and no link followed. Directories that their owner cannot
-// read are made readable. The error is about what cannot be counted, or the context's.
+// Measure returns the usage of a directory, and stops once a limit is exceeded. The directory may change meanwhile:
+// files that move may count twice or not at all. No file is opened, and no link followed. Directories that their owner
+// cannot read are made readable. The error is about a path that cannot be measured, or the context's.
 func Measure(ctx context.Context, dir string, l Limits) (Usage, error) {
 	u := Usage{}
 	err := u.add(ctx, dir, l)
@@ -53,7 +52,7 @@ func Measure(ctx context.Context, dir string, l Limits) (Usage, error) {
 	return u, err
 }
 
-// add a file, or a directory with all that is below it.
+// add a file, or a directory with everything below it.
 func (u *Usage) add(ctx context.Context, path string, l Limits) error {
 	var s unix.Stat_t
 	if err := unix.Lstat(path, &s); err != nil {
@@ -64,11 +63,11 @@ func (u *Usage) add(ctx context.Context, path string, l Limits) error {
 	u.Entries++
 
 	if s.Mode&unix.S_IFMT != unix.S_IFDIR {
-		// Each name of a file with several names counts its share.
+		// Each hard link counts its share.
 		size = max(size/max(int64(s.Nlink), 1), entrySize) //nolint:gosec // No file has that many names.
 		u.Size += size
 
-		// A few sparse files can have lengths that no number can hold together.
+		// The lengths of a few sparse files can exceed an int64.
 		if s.Mode&unix.S_IFMT == unix.S_IFREG {
 			u.Holes = int64(min(uint64(u.Holes)+uint64(max(s.Size-size, 0)), math.MaxInt64)) //nolint:gosec // None is below 0.
 		}
@@ -82,7 +81,7 @@ func (u *Usage) add(ctx context.Context, path string, l Limits) error {
 		_ = os.Chmod(path, 0o700) //nolint:gosec // It is a directory.
 	}
 
-	// What has its name by now may be a pipe, which would not open, or a link.
+	// The directory may have been replaced meanwhile by a pipe, on which an open would block, or by a link.
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return unlessGone(err)
@@ -114,8 +113,7 @@ func (u *Usage) add(ctx context.Context, path string, l Limits) error {
 	return nil
 }
 
-// unlessGone is nil for an error that says that a file or a directory is gone, or that
-// something else has its name by now.
+// unlessGone returns nil for an error which says that a file or a directory is gone, or was replaced.
 func unlessGone(err error) error {
 	for _, e := range []error{unix.ENOENT, unix.ENOTDIR, unix.ELOOP} {
 		if errors.Is(err, e) {

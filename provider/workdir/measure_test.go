@@ -21,9 +21,9 @@ const (
 
 func TestMeasure(t *testing.T) {
 	type want struct {
-		// least and most that may be counted: file systems differ.
+		// least and most are bounds of the size: file systems differ.
 		least, most int64
-		// holes are all that is not on disk, in MiB.
+		// holes is the length beyond the size on disk, in MiB.
 		holes int64
 	}
 
@@ -33,12 +33,12 @@ func TestMeasure(t *testing.T) {
 		want   want
 	}{
 		"Empty": {
-			reason: "There is nothing but the directory.",
+			reason: "An empty directory has the size of one entry.",
 			make:   func(*testing.T, string) {},
 			want:   want{least: 4 * kib, most: 8 * kib},
 		},
 		"Files": {
-			reason: "Files below it count.",
+			reason: "Files in subdirectories count.",
 			make: func(t *testing.T, dir string) {
 				t.Helper()
 				fill(t, filepath.Join(dir, "a", "b", "file"), mib)
@@ -47,7 +47,7 @@ func TestMeasure(t *testing.T) {
 			want: want{least: 2 * mib, most: 2*mib + 64*kib},
 		},
 		"Many": {
-			reason: "Files without content are not for free.",
+			reason: "Empty files count.",
 			make: func(t *testing.T, dir string) {
 				t.Helper()
 
@@ -58,7 +58,7 @@ func TestMeasure(t *testing.T) {
 			want: want{least: 8 * mib, most: 9 * mib},
 		},
 		"Sparse": {
-			reason: "What is not on disk does not count, however long the file is.",
+			reason: "A sparse file counts with its size on disk.",
 			make: func(t *testing.T, dir string) {
 				t.Helper()
 				fill(t, filepath.Join(dir, "file"), 0)
@@ -67,7 +67,7 @@ func TestMeasure(t *testing.T) {
 			want: want{least: 8 * kib, most: 64 * kib, holes: 1<<20 - 1},
 		},
 		"Linked": {
-			reason: "A file with several names counts once, and is read by each.",
+			reason: "Hard links count once on disk, and each of them counts as length.",
 			make: func(t *testing.T, dir string) {
 				t.Helper()
 				fill(t, filepath.Join(dir, "file"), mib)
@@ -79,7 +79,7 @@ func TestMeasure(t *testing.T) {
 			want: want{least: mib, most: mib + 64*kib, holes: 10},
 		},
 		"Symlink": {
-			reason: "Links lead nowhere.",
+			reason: "Links are not followed.",
 			make: func(t *testing.T, dir string) {
 				t.Helper()
 				needs.OK(t, os.Symlink("/", filepath.Join(dir, "root")))
@@ -87,7 +87,7 @@ func TestMeasure(t *testing.T) {
 			want: want{least: 8 * kib, most: 16 * kib},
 		},
 		"Gone": {
-			reason: "What is not there takes nothing.",
+			reason: "A missing directory has no size.",
 			make:   func(t *testing.T, dir string) { t.Helper(); needs.OK(t, os.Remove(dir)) },
 		},
 	} {
@@ -112,7 +112,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestMeasureStops looks at no more than it has to.
+// TestMeasureStops checks that Measure stops soon after a limit is exceeded, or the context is done.
 func TestMeasureStops(t *testing.T) {
 	dir := t.TempDir()
 
@@ -131,7 +131,7 @@ func TestMeasureStops(t *testing.T) {
 	cancel()
 
 	if _, err := Measure(ctx, dir, Limits{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Measure(...): got %v, want that it ends", err)
+		t.Errorf("Measure(...): got %v, want context.Canceled", err)
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// ReadFile reads a file in a directory, which may be a link to another one in it. Anything may
-// be in its place: what is no file, or has more bytes than it may have at most, is an error, and
-// a pipe is not waited for. The error wraps fs.ErrNotExist when there is nothing.
+// ReadFile reads a file in a directory, which may be a link to another file in it. An attacker may have replaced the
+// file: it is an error if it is no regular file or has more bytes than most, and reading a pipe does not block. The
+// error wraps fs.ErrNotExist if there is no file.
 func ReadFile(dir *os.Root, name string, most int64) ([]byte, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -25,7 +25,7 @@ func ReadFile(dir *os.Root, name string, most int64) ([]byte, error) {
 	}
 
 	if info.Mode().IsRegular() {
-		// It may grow meanwhile.
+		// The file may grow meanwhile.
 		if text, err := io.ReadAll(io.LimitReader(f, most+1)); err != nil || int64(len(text)) <= most {
 			return text, err
 		}

@@ -21,7 +21,7 @@ func TestReadFile(t *testing.T) {
 		ok     bool
 	}{
 		"File": {
-			reason: "A file may have as many bytes as it may have.",
+			reason: "A file may have the largest size.",
 			make:   func(file, _ string) error { return os.WriteFile(file, []byte("1234"), 0o600) },
 			want:   "1234",
 			ok:     true,
@@ -32,11 +32,11 @@ func TestReadFile(t *testing.T) {
 			ok:     true,
 		},
 		"TooLarge": {
-			reason: "A file may not have more.",
+			reason: "A file above the largest size is an error.",
 			make:   func(file, _ string) error { return os.WriteFile(file, []byte("12345"), 0o600) },
 		},
 		"Link": {
-			reason: "A link to a file beside it is that file.",
+			reason: "A link to another file in the directory is followed.",
 			make: func(file, _ string) error {
 				return errors.Join(os.WriteFile(file+".linked", []byte("1234"), 0o600), os.Symlink("file.linked", file))
 			},
@@ -44,13 +44,13 @@ func TestReadFile(t *testing.T) {
 			ok:   true,
 		},
 		"LinkOutside": {
-			reason: "What is outside is not read.",
+			reason: "A link out of the directory is not followed.",
 			make: func(file, outside string) error {
 				return errors.Join(os.WriteFile(outside, []byte("1234"), 0o600), os.Symlink(outside, file))
 			},
 		},
-		"Pipe":      {reason: "A pipe is not waited for.", make: func(file, _ string) error { return unix.Mkfifo(file, 0o600) }},
-		"Directory": {reason: "A directory is no file.", make: func(file, _ string) error { return os.Mkdir(file, 0o700) }},
+		"Pipe":      {reason: "Reading a pipe does not block.", make: func(file, _ string) error { return unix.Mkfifo(file, 0o600) }},
+		"Directory": {reason: "A directory is an error.", make: func(file, _ string) error { return os.Mkdir(file, 0o700) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -60,7 +60,7 @@ func TestReadFile(t *testing.T) {
 			t.Cleanup(func() { needs.OK(t, root.Close()) })
 
 			if _, err := ReadFile(root, "file", 4); !errors.Is(err, fs.ErrNotExist) {
-				t.Fatalf("ReadFile(...): want an error that says that there is nothing, got %v", err)
+				t.Fatalf("ReadFile(...): want fs.ErrNotExist, got %v", err)
 			}
 
 			needs.OK(t, tc.make(filepath.Join(dir, "file"), filepath.Join(t.TempDir(), "outside")))

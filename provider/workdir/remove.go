@@ -8,8 +8,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Remove a directory with all that is in it, also what is read-only, or a file or a link of that name. It is no error
-// when there is none. Nothing may change the directory meanwhile.
+// Remove a directory and everything in it, also read-only directories, or a file or a link. A missing path is no error.
+// No process may change the directory at the same time.
 func Remove(dir string) error {
 	err := os.RemoveAll(dir)
 	if !errors.Is(err, fs.ErrPermission) {

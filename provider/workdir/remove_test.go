@@ -16,7 +16,7 @@ func TestRemove(t *testing.T) {
 		fill   func(t *testing.T, dir, outside string)
 	}{
 		"Nothing": {
-			reason: "It is no error when there is nothing.",
+			reason: "A missing path is no error.",
 			fill: func(t *testing.T, dir, _ string) {
 				t.Helper()
 
@@ -24,7 +24,7 @@ func TestRemove(t *testing.T) {
 			},
 		},
 		"File": {
-			reason: "A file may have the name.",
+			reason: "A file is removed.",
 			fill: func(t *testing.T, dir, _ string) {
 				t.Helper()
 
@@ -33,7 +33,7 @@ func TestRemove(t *testing.T) {
 			},
 		},
 		"Link": {
-			reason: "So may a link, which does not lead anywhere.",
+			reason: "A dangling link is removed.",
 			fill: func(t *testing.T, dir, outside string) {
 				t.Helper()
 
@@ -42,7 +42,7 @@ func TestRemove(t *testing.T) {
 			},
 		},
 		"Links": {
-			reason: "What links lead to stays, and pipes are not waited for.",
+			reason: "Targets of links stay, and a pipe does not block.",
 			fill: func(t *testing.T, dir, outside string) {
 				t.Helper()
 
@@ -53,7 +53,7 @@ func TestRemove(t *testing.T) {
 			},
 		},
 		"Modes": {
-			reason: "These may not be used, and they go, too.",
+			reason: "Directories without permissions are removed.",
 			fill: func(t *testing.T, dir, _ string) {
 				t.Helper()
 
@@ -76,11 +76,11 @@ func TestRemove(t *testing.T) {
 			}
 
 			if _, err := os.Lstat(dir); !os.IsNotExist(err) {
-				t.Errorf("%s\nRemove(...): something is left: %v", tc.reason, err)
+				t.Errorf("%s\nRemove(...): the path still exists: %v", tc.reason, err)
 			}
 
 			if kept, err := os.ReadFile(filepath.Join(outside, "file")); err != nil || string(kept) != "kept" {
-				t.Errorf("%s\nRemove(...): what is outside became %q: %v", tc.reason, kept, err)
+				t.Errorf("%s\nRemove(...): the file outside became %q: %v", tc.reason, kept, err)
 			}
 		})
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// WriteFile makes a new file of mode 0600 in place of a file, a link or an empty directory of that name. It
-// never writes through a link, and removes no directory with files in it.
+// WriteFile creates a file of mode 0600 in place of a file, a link or an empty directory of that name. It never writes
+// through a link, and removes no directory with files in it.
 func WriteFile(path string, data []byte) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

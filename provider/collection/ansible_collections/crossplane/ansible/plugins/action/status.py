@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Report outputs and conditions: the result of the task is what the provider reads."""
+"""Report outputs and conditions: the provider reads the result of the task."""
 
 import json
 import math
@@ -9,16 +9,16 @@ import re
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
-# The provider reads no more either.
+# The provider has the same limits.
 MAX_OUTPUTS = 64 << 10
 MAX_CONDITIONS = 20
 MAX_MESSAGE = 4 << 10
 MAX_DEPTH = 64
 
-# What Kubernetes keeps exactly.
+# Kubernetes keeps integers of 64 bits exactly.
 MAX_INTEGER = (1 << 63) - 1
 
-# Types that are not the content's to set.
+# Types that content must not set.
 RESERVED = (
     "Approved",
     "Checkable",
@@ -36,14 +36,14 @@ RESERVED = (
     "UpToDate",
 )
 
-# As Kubernetes checks them: metav1.Condition.
+# The rules of metav1.Condition of Kubernetes.
 LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 TYPE = re.compile(rf"({LABEL}(\.{LABEL})*/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 MAX_TYPE = 316
 MAX_REASON = 1024
 
-# As set_stats checks them.
+# The rule of set_stats.
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 DETAILS = "connection_details"
@@ -118,7 +118,7 @@ def outputs(given):
 
 
 def value(item, path, depth=0):
-    """Return a copy that is JSON and nothing else. What JSON does not have is an error."""
+    """Return a copy that is plain JSON. A value that JSON cannot express is an error."""
     if depth > MAX_DEPTH:
         raise AnsibleActionFail(f"{path}: is nested too deeply, at most {MAX_DEPTH} levels can be kept")
 
@@ -174,7 +174,7 @@ def conditions(given):
 
 
 def mistake(c):
-    """Return what is wrong with a condition, or None."""
+    """Return the mistake in a condition, or None."""
     size = len(c["message"].encode(errors="replace"))
 
     if not TYPE.fullmatch(c["type"]) or len(c["type"]) > MAX_TYPE:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Add groups and hosts, some of which the author of an XR has named, to what the run has from elsewhere.
+"""Add groups and hosts with names that the author of an XR may have chosen.
 
-The names are new ones: variables of hosts and groups that are there, a password for example, would go
-to where the author says. Ansible reads inventories in their order, and this one last, so that it knows all others,
-whichever plugins and scripts they are.
+The names must be new: a name of another inventory would give its variables, for example a password, to a host of the
+author's choice. Ansible reads inventories in their order, and this one last, so that it knows all others, whichever
+plugins and scripts they come from.
 """
 
 import os
@@ -17,7 +17,7 @@ DOCUMENTATION = """
 name: computed
 short_description: Hosts and groups with computed names
 description:
-  - The inventories that function-ansible makes. It is not for others.
+  - Reads inventories that function-ansible generates. It is for internal use.
 options:
   plugin: {description: The name of this plugin., type: str, required: true}
   names: {description: The computed names of hosts and groups., type: list, elements: str, required: true}
@@ -28,12 +28,12 @@ REFUSED = (
     "inventory: computed names must be new, and these are also in another inventory of the run, or in host_vars or "
     "group_vars of its project: "
 )
-# The most names that a message has.
+# The number of names in a message.
 SHOWN = 10
 
 
 def with_variables(project):
-    """The hosts and groups for which a project has variables, whichever inventory and playbook they are beside."""
+    """Return the hosts and groups for which a project has variables, beside any inventory or playbook."""
     for path, directories, _ in os.walk(project):
         for name in {"host_vars", "group_vars"}.intersection(directories):
             for entry in os.listdir(os.path.join(path, name)):
@@ -53,7 +53,7 @@ class InventoryModule(Groups):
         taken = {*inventory.hosts, *inventory.groups, *with_variables(os.getcwd())}
 
         if found := sorted(taken.intersection(config["names"])):
-            # After an error, Ansible would try other plugins, and a configuration may have it go on without the hosts.
+            # After an error, Ansible would try other plugins, and its configuration may ignore the failure.
             sys.exit("[ERROR]: " + REFUSED + ", ".join(found[:SHOWN]))
 
         for name, group in config["inventory"].items():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Have the plugin that an inventory names read it, whatever the file is called."""
+"""Read an inventory with the plugin that it names, whatever the name of its file."""
 
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin
@@ -8,10 +8,10 @@ from ansible.plugins.loader import inventory_loader
 
 DOCUMENTATION = """
 name: named
-short_description: the plugin that an inventory names
+short_description: an inventory with the name of its plugin in it
 description:
-  - Many inventory plugins take only files with a certain name. An AnsibleRun has the text of an inventory, and no name.
-  - This plugin has the named one read what that does not take for its name alone.
+  - Many inventory plugins accept only certain names of files. The inventory of an AnsibleRun has none.
+  - This plugin reads such an inventory with the plugin that it names.
 author: [crossplane-ansible]
 """
 
@@ -24,12 +24,12 @@ class InventoryModule(BaseInventoryPlugin):
         return inventory_loader.get(loader.load_from_file(path, cache="none")["plugin"])
 
     def verify_file(self, path):
-        # What fails here is no configuration of a plugin: Ansible takes it for False.
+        # An error means that the file is no configuration of a plugin. Ansible takes an error for False.
         return super().verify_file(path) and not self._named(DataLoader(), path).verify_file(path)
 
     def parse(self, inventory, loader, path, cache=True):
         plugin = self._named(loader, path)
-        # As the plugin auto does: from 2.19 on Ansible asks it whether templates are trusted.
+        # The plugin auto does the same: from 2.19 on Ansible asks _target_plugin whether templates are trusted.
         inventory._target_plugin = plugin
         plugin.parse(inventory, loader, path, cache=cache)
 

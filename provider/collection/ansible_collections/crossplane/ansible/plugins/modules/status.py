@@ -7,19 +7,19 @@ module: status
 short_description: Report outputs and conditions to the AnsibleRun of the play
 description:
   - Reports how far the content has come, and what it has made, to the AnsibleRun that the play belongs to.
-  - It is in the status of the object while the play still runs, as soon as the provider writes it. The first report
-    of a run is written at once, later ones in intervals.
-  - Nothing but the event stream of the run is used. Neither credentials nor access to the API server are needed.
-  - Outside of provider-ansible the arguments are checked, and nothing else happens.
+  - The report is in the status of the object during the play, as soon as the provider writes it. The first
+    report of a run is written at once, later ones in intervals.
+  - The report travels in the event stream of the run. The module needs neither credentials nor access to the API server.
+  - Outside of provider-ansible the module only checks its arguments.
 version_added: 1.0.0
 author:
   - The authors of provider-ansible
 options:
   outputs:
     description:
-      - Merged into RV(ignore:status.atProvider.outputs) by its keys. What is reported later wins, also over what
+      - Merged into RV(ignore:status.atProvider.outputs) by its keys. Later reports win, also over values that
         M(ansible.builtin.set_stats) publishes.
-      - Keys must be names of variables, as for M(ansible.builtin.set_stats). Values must be what JSON has; quote
+      - Keys must be names of variables, as for M(ansible.builtin.set_stats). Values must be valid in JSON; quote
         dates and times.
       - All outputs of a run together may take 64 KiB as JSON. A run that reports more fails in the end.
       - Outputs are public. Publish secrets with M(ansible.builtin.set_stats) under C(connection_details), which goes
@@ -28,7 +28,7 @@ options:
     type: dict
   conditions:
     description:
-      - Merged into RV(ignore:status.conditions) by their types. What is reported later wins.
+      - Merged into RV(ignore:status.conditions) by their types. Later reports win.
       - A run may report 20 types. A run that reports more fails in the end.
       - Types that the last successful run did not report are removed.
     type: list
@@ -36,24 +36,24 @@ options:
     suboptions:
       type:
         description:
-          - What the condition is about, in CamelCase, such as V(DatabaseReachable), or qualified by a DNS name, such
+          - Type of the condition, in CamelCase, such as V(DatabaseReachable), or qualified by a DNS name, such
             as V(example.org/DatabaseReachable). At most 316 characters.
           - Types that Crossplane or the provider set themselves are refused, such as V(Ready) and V(Synced).
         type: str
         required: true
       status:
-        description: Whether it is so.
+        description: Whether the condition holds.
         type: str
         choices: ['True', 'False', 'Unknown']
         required: true
       reason:
         description:
-          - Why, in one word in CamelCase, such as V(ConnectionRefused), for programs. At most 1024 characters.
+          - The reason in one word in CamelCase, such as V(ConnectionRefused), for programs. At most 1024 characters.
         type: str
         required: true
       message:
         description:
-          - Why, for people. At most 4096 bytes.
+          - An explanation for people. At most 4096 bytes.
         type: str
         default: ''
 attributes:
@@ -65,12 +65,12 @@ attributes:
     description: There is nothing to compare.
   async:
     support: none
-    description: It is over at once.
+    description: The module takes no time.
   action:
     support: full
-    description: It runs on the controller. The host needs neither a connection nor Python.
+    description: The module runs on the controller. The host needs neither a connection nor Python.
 notes:
-  - It does not work with C(no_log=true), which would hide what is reported.
+  - The module fails with C(no_log=true), which would hide the report.
 seealso:
   - module: ansible.builtin.set_stats
 """
