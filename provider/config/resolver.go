@@ -52,8 +52,8 @@ type Places struct {
 }
 
 // Resolve reads the configuration of a run and all references of both, and returns the valid inputs of the run, or
-// those of the deletion run if the object is deleted. The error is a MissingError if it is only that objects or keys do
-// not exist.
+// those of the deletion run if the object is deleted. The error is a MissingError if objects or keys do not exist, and
+// there is no other mistake.
 func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.Inputs, error) {
 	in, err := parameters(run)
 	if err != nil {

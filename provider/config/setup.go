@@ -48,7 +48,7 @@ func Setup(mgr ctrl.Manager, k resource.ProviderConfigKinds, o controller.Option
 
 	r := providerconfig.NewReconciler(mgr, k,
 		providerconfig.WithLogger(o.Logger.WithValues("controller", name)),
-		providerconfig.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name)))) //nolint:staticcheck // What event.NewAPIRecorder takes.
+		providerconfig.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name)))) //nolint:staticcheck // event.NewAPIRecorder takes this type.
 
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).

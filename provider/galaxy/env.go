@@ -54,8 +54,8 @@ func (i Installer) Given(req Request) any {
 }
 
 // environment returns the environment of programs in a workspace: the provider's variables that are passed on, then
-// those of the configuration, then those that keep the installation in the workspace and not interactive. Later ones
-// win.
+// those of the configuration, then those that confine the installation to the workspace and make it non-interactive.
+// Later ones win.
 func environment(own []string, req Request, w Workspace) []string {
 	env, config, credentials := passed(own), req.Env, req.Credentials
 

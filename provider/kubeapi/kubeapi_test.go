@@ -28,7 +28,7 @@ func TestOpen(t *testing.T) {
 		want  string
 	}{
 		"Rights": {
-			"A right that is missing is named, with the command that grants it.",
+			"The error names a missing right, and the command that grants it.",
 			forbidden, false, true,
 			`the provider may not create serviceaccounts/token in namespace "team-a"; once the ClusterRole in examples/operations/tokens.yaml is there: ` +
 				"kubectl create rolebinding provider-ansible-tokens-provider-ansible --namespace=team-a --clusterrole=provider-ansible-tokens --serviceaccount=crossplane-system:provider-ansible",

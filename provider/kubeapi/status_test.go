@@ -104,28 +104,28 @@ func TestShowStatus(t *testing.T) {
 		conditions []string
 	}{
 		"BackAndForth": {
-			"What the last task sets is kept, also if the XR has that from the last run.", `{"phase":"Ready"}`, `{"phase":"Ready"}`, common.ModeApply,
+			"The status of the last task is kept, also if the XR has the same status from the last run.", `{"phase":"Ready"}`, `{"phase":"Ready"}`, common.ModeApply,
 			[]string{`{"phase":"Deploying"}`, `{"phase":"Ready"}`},
 			[]string{`{"phase":"Ready"}`, `{"phase":"Deploying"}`, `{"phase":"Ready"}`},
 			`{"phase":"Ready"}`, nil,
 		},
 		"Again": {"A status of an earlier report is shown.", `{}`, `{"phase":"Ready"}`, common.ModeApply, nil, []string{`{"phase":"Ready"}`}, ``, nil},
 		"Foreign": {
-			"Conditions of others are not those of the content.", `{"conditions":[{"type":"Failure","status":"True"},{"type":"Ready","status":"False"}]}`, ``, common.ModeApply,
+			"Conditions of the XR that content only sends back are not reported.", `{"conditions":[{"type":"Failure","status":"True"},{"type":"Ready","status":"False"}]}`, ``, common.ModeApply,
 			[]string{readyUp},
 			[]string{ready, readyUp},
 			`{}`,
 			[]string{"Up=True"},
 		},
 		"Unchanged": {
-			"A condition that the XR has already is reported again.", `{"conditions":[{"type":"Up","status":"True"}]}`, ``, common.ModeApply,
+			"A condition that the XR already has is reported again.", `{"conditions":[{"type":"Up","status":"True"}]}`, ``, common.ModeApply,
 			[]string{up},
 			[]string{`{}`, up},
 			`{}`,
 			[]string{"Up=True"},
 		},
 		"TwoTasks": {
-			"A condition does not set back what an earlier task has set.", `{"conditions":[{"type":"Up","status":"False"},{"type":"Full","status":"False"}]}`, ``, common.ModeApply,
+			"A condition of a task does not reset those of an earlier task.", `{"conditions":[{"type":"Up","status":"False"},{"type":"Full","status":"False"}]}`, ``, common.ModeApply,
 			[]string{up, both},
 			[]string{`{}`, up, both},
 			`{}`,

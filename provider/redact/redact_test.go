@@ -194,7 +194,7 @@ func TestAdd(t *testing.T) {
 	was.Clone().Add(Secret{Text: "sw0rdfish"})
 
 	if got := was.Text("sw0rdfish"); got != "sw0rdfish" {
-		t.Errorf("A set should not know what a clone learns: got %q", got)
+		t.Errorf("A secret that is added to a clone should not be in the set: got %q", got)
 	}
 }
 

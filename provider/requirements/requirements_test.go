@@ -77,7 +77,7 @@ collections:
 			want:   File{Collections: []Collection{{Name: "a.b"}}, Roles: []Role{{Name: "a.c", Src: "a.c"}}},
 		},
 		"Anchors": {
-			reason: "Aliases mean what they refer to.",
+			reason: "Aliases have the value of their anchor.",
 			text:   "{collections: [{name: a.b, version: &v 1.0.0}, {name: a.c, version: *v}]}",
 			want:   File{Collections: []Collection{{Name: "a.b", Version: "1.0.0"}, {Name: "a.c", Version: "1.0.0"}}},
 		},

@@ -172,7 +172,7 @@ func create(attr ll.RulesetAttr) (int, error) {
 		size = unsafe.Offsetof(attr.Scoped)
 	}
 
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0) //nolint:gosec // There is no other way to say it.
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0) //nolint:gosec // go-landlock passes the full size only.
 	if errno != 0 {
 		return -1, fmt.Errorf("cannot make a ruleset of Landlock: %w", errno)
 	}

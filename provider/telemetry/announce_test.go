@@ -119,7 +119,7 @@ func TestAnnounce(t *testing.T) {
 			run:    applied(common.TriggerPoll, common.PhaseSucceeded, changing(1)), changed: page,
 		},
 		"DriftCorrected": {
-			reason: "A periodic run that changed something should be announced with what it was.",
+			reason: "A periodic run that changed something should be announced with its tasks.",
 			before: runs.Before{Run: &good}, run: applied(common.TriggerPoll, common.PhaseSucceeded, changing(3)), changed: page,
 			want: []event.Event{event.Normal(ReasonDriftCorrected, `3 tasks put right what had drifted: "Write the page" on host "web1", and 2 more`)},
 		},

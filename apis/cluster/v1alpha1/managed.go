@@ -5,8 +5,8 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
-// What crossplane-runtime asks of managed resources and configurations.
-// Crossplane's own generator does not know the types of apis/v2/core/v2 yet.
+// Interfaces of crossplane-runtime for managed resources and configurations. Crossplane's generator of these methods
+// does not know the types of apis/v2/core/v2 yet.
 var (
 	_ resource.LegacyManaged             = &AnsibleRun{}
 	_ resource.ManagedList               = &AnsibleRunList{}
