@@ -86,15 +86,15 @@ func (w *world) archives(t *testing.T) map[string]sourceCase {
 		"Zip":       installed("Programs stay programs, and links links.", zipped, "site.zip", "", "bin/run.sh is a program", "same.yml is a link", "site.yml"),
 		"HardLink":  installed("A hard link is a file.", linked, "hard.tar", "", "a/same.yml", "site.yml"),
 		"NoArchive": refused("A page is no archive.", []byte("<html>Welcome</html>"), "page.tar",
-			"IT: it is no zip, and no tar that is compressed with gzip, bzip2, xz or nothing"),
-		"Above":    refused("No file is above the project.", tarOf(t, site, file("a/../../evil")), "above.tar", "IT: a/../../evil is outside of it"),
-		"Absolute": refused("None is elsewhere on the machine.", tarOf(t, site, file("/tmp/evil")), "absolute.tar", "IT: /tmp/evil is outside of it"),
+			"IT: it is neither a zip nor a tar, plain or compressed with gzip, bzip2 or xz"),
+		"Above":    refused("No file is above the project.", tarOf(t, site, file("a/../../evil")), "above.tar", "IT: a/../../evil is outside of the project"),
+		"Absolute": refused("None is elsewhere on the machine.", tarOf(t, site, file("/tmp/evil")), "absolute.tar", "IT: /tmp/evil is outside of the project"),
 		"Device": refused("No project needs a device.", tarOf(t, site, member{Header: tar.Header{Typeflag: tar.TypeBlock, Name: "disk"}}), "device.tar",
-			"IT: disk is no file, directory or link"),
+			"IT: disk is neither a file, a directory nor a link"),
 		"LinkOut": refused("A link to a file of the machine leads out of each project.", tarOf(t, site, symlink("users", "/etc/passwd")), "out.tar",
 			"users is a link to /etc/passwd, which is not in the project: give a path that has both"),
 		"FileThroughLink": refused("No file is written through a link of the archive.", tarOf(t, site, symlink("web", ".."), file("web/evil")), "through.tar",
-			"IT: web is there already"),
+			"IT: web is in the archive twice"),
 	}
 }
 

@@ -56,7 +56,7 @@ def take(members, to):
     for name, mode, target, content in members:
         parts = [p for p in name.split("/") if p not in ("", ".")]
         if name.startswith("/") or ".." in parts:
-            raise ValueError(f"{name} is outside of it")
+            raise ValueError(f"{name} is outside of the project")
         path = os.path.join(to, *parts)
         if stat.S_ISDIR(mode):
             os.makedirs(path, exist_ok=True)
@@ -69,10 +69,10 @@ def take(members, to):
                 shutil.copyfileobj(text, out)
             os.chmod(path, 0o755 if mode & stat.S_IXUSR else 0o644)
         else:
-            raise ValueError(f"{name} is no file, directory or link")
+            raise ValueError(f"{name} is neither a file, a directory nor a link")
     for path, target in links.items():
         if os.path.lexists(path):
-            raise ValueError(f"{os.path.relpath(path, to)} is there already")
+            raise ValueError(f"{os.path.relpath(path, to)} is in the archive twice")
         os.symlink(target, path)
 
 
@@ -84,7 +84,7 @@ def main(url, path, to):
         os.mkdir(to)
         tar = tarfile.is_tarfile(path)
         if not tar and not zipfile.is_zipfile(path):
-            raise ValueError("it is no zip, and no tar that is compressed with gzip, bzip2, xz or nothing")
+            raise ValueError("it is neither a zip nor a tar, plain or compressed with gzip, bzip2 or xz")
         with tarfile.open(path) if tar else zipfile.ZipFile(path) as archive:
             take(in_tar(archive) if tar else in_zip(archive), to)
         os.remove(path)
