@@ -14,6 +14,7 @@ func TestInvalidInput(t *testing.T) {
 		literal   = ": this field is literal, it cannot hold an expression; pass the value in vars, or write $${ for the text ${"
 		inQuotes  = " is what YAML makes of words such as y, n, on and off: write the name in quotes"
 		cron      = `: must have minute, hour, day of the month, month and day of the week, such as "30 3 * * 1-5", or be @hourly, @daily, @weekly, @monthly or @yearly: expected exactly 5 fields, found 4: `
+		playbook  = "must be namespace.collection.playbook, or the path of one in the project, such as site.yml, without . and .., quotes, spaces and ="
 		noDefault = ": Forbidden: defaults do not have this field; write it in each run"
 		ofXR      = ".secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; other names may be those of other XRs"
 	)
@@ -136,10 +137,19 @@ runs[1].vars.x: Invalid value: "${runs.web.outputs.port}": undefined field 'port
 runs:
 - {name: a, playbook: site.yml, project: {src: "https://files.example.org/site.tgz", version: v1}}
 - {name: b, playbook: site.yml, project: {src: "git+https://files.example.org/site.tgz", version: v1}}
-- {name: c, playbook: site.yml}`,
+- {name: c, playbook: site.yml}
+- {name: d, playbook: /site.yml, project: {src: "https://git.example.org/a.git", path: ../web}}
+- {name: e, playbooks: [a.b.c, ../site.yml, site], project: {src: "https://git.example.org/a.git"}, inventories: [{path: a}, {path: /etc}]}
+- {name: f, role: a.b.c, onDelete: {playbook: site}}`,
 			said: `
 runs[0].project: Invalid value: an archive has neither version nor submodules: its URL says which one is meant
-runs[2]: Invalid value: a playbook that is a path needs project, the repository that has it`,
+runs[2]: Invalid value: a playbook that is a path needs project, the repository that has it
+runs[3].playbook: Invalid value: "/site.yml": ` + playbook + `
+runs[3].project.path: Invalid value: path must be that of a directory in the repository, such as ansible/web, without . and ..
+runs[4].inventories[1].path: Invalid value: "/etc": must be that of a file or a directory in the project, without . and ..
+runs[4].playbooks[1]: Invalid value: "../site.yml": ` + playbook + `
+runs[4].playbooks[2]: Invalid value: "site": ` + playbook + `
+runs[5].onDelete: Invalid value: a playbook ` + playbook,
 		},
 		"Keys": {
 			reason: "What YAML 1.1 makes of n is no name, and a variable whose name is no identifier is one that content cannot read.",

@@ -14,7 +14,6 @@ import (
 // +kubebuilder:validation:XValidation:rule="[has(self.role), has(dyn(self).roles), has(self.playbook), has(self.playbooks), has(self.playbookInline)].filter(set, set).size() == 1",message="exactly one of role, roles, playbook, playbooks and playbookInline must be set"
 // +kubebuilder:validation:XValidation:rule="has(self.project) || !(has(self.playbook) && self.playbook.matches('[.]ya?ml$') || has(self.playbooks) && self.playbooks.exists(p, p.matches('[.]ya?ml$')))",message="a playbook that is a path needs project, the repository that has it"
 // +kubebuilder:validation:XValidation:rule="has(self.project) || !has(self.onDelete) || !(has(self.onDelete.playbook) && self.onDelete.playbook.matches('[.]ya?ml$') || has(self.onDelete.playbooks) && self.onDelete.playbooks.exists(p, p.matches('[.]ya?ml$')))",message="a playbook that is a path needs project, the repository that has it",fieldPath=".onDelete"
-// +kubebuilder:validation:XValidation:rule=`((has(self.playbook) ? [self.playbook] : []) + (has(self.playbooks) ? self.playbooks : [])).all(p, p.matches('^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*){2,}$') || p.matches(r'^[^\x22\x27{}\\=#\p{C}\p{Z}-][^\x22\x27{}\\=#\p{C}\p{Z}]*[.]ya?ml$') && !p.matches('(^|/)([.]{0,2}|[.](?i:git))(/|$)'))`,message="a playbook must be namespace.collection.playbook, or the path of one in the project, such as site.yml, without . and .., quotes, spaces and ="
 // +kubebuilder:validation:XValidation:rule=`!has(self.onDelete) || ((has(self.onDelete.playbook) ? [self.onDelete.playbook] : []) + (has(self.onDelete.playbooks) ? self.onDelete.playbooks : [])).all(p, p.matches('^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*){2,}$') || p.matches(r'^[^\x22\x27{}\\=#\p{C}\p{Z}-][^\x22\x27{}\\=#\p{C}\p{Z}]*[.]ya?ml$') && !p.matches('(^|/)([.]{0,2}|[.](?i:git))(/|$)'))`,message="a playbook must be namespace.collection.playbook, or the path of one in the project, such as site.yml, without . and .., quotes, spaces and =",fieldPath=".onDelete"
 // +kubebuilder:validation:XValidation:rule="has(self.project) || !has(self.inventories) || self.inventories.all(i, i.source != 'Project')",message="an inventory that is a path needs project, the repository that has it",fieldPath=".inventories"
 // +kubebuilder:validation:XValidation:rule="!has(self.executableInventory) || !self.executableInventory || has(self.inventoryInline) || has(self.inventories)",message="executableInventory needs inventoryInline or inventories",fieldPath=".executableInventory"
@@ -23,7 +22,7 @@ type AnsibleRunParameters struct {
 	// with its roles, group_vars, host_vars, plugins, inventories and ansible.cfg, and with the requirements in its
 	// requirements.yml, collections/requirements.yml and roles/requirements.yml.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!has(self.path) || self.path.matches('^[^/-]') && !self.path.endsWith('/') && !self.path.matches('(^|/)([.]{0,2}|[.]git)(/|$)')",message="path must be that of a directory in the repository, such as ansible/web, without . and .."
+	// +kubebuilder:validation:XValidation:rule="!has(self.path) || self.path.matches('^[^/-]') && !self.path.endsWith('/') && !self.path.matches('(^|/)([.]{0,2}|[.]git)(/|$)')",message="path must be that of a directory in the repository, such as ansible/web, without . and ..",fieldPath=".path"
 	// +kubebuilder:validation:XValidation:rule="!self.src.matches('^(https?|file)://[^?#]*[.](tar([.][a-z0-9]+)?|tgz|tbz2?|txz|zip)([?#].*)?$') || !has(self.version) && !has(self.submodules)",message="an archive has neither version nor submodules: its URL says which one is meant"
 	Project *Project `json:"project,omitempty"`
 
@@ -45,18 +44,14 @@ type AnsibleRunParameters struct {
 	// Playbook is one playbook of a collection, namespace.collection.playbook, or of
 	// the project: its path, such as site.yml.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Playbook string `json:"playbook,omitempty"`
+	Playbook Playbook `json:"playbook,omitempty"`
 
 	// Playbooks of collections or of the project to run, one after another.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=253
-	Playbooks []string `json:"playbooks,omitempty"`
+	Playbooks []Playbook `json:"playbooks,omitempty"`
 
 	// PlaybookInline is the text of a playbook.
 	// +optional
@@ -107,7 +102,6 @@ type AnsibleRunParameters struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
-	// +kubebuilder:validation:XValidation:rule="self.all(i, !has(i.path) || i.path.matches('^[^/-]') && !i.path.endsWith('/') && !i.path.matches('(^|/)[.]{0,2}(/|$)'))",message="a path must be that of a file or a directory in the project, without . and .."
 	Inventories []Inventory `json:"inventories,omitempty"`
 
 	// ExecutableInventory runs the inventories as scripts instead of reading them. Ansible runs inventories of the project
@@ -199,6 +193,13 @@ type AnsibleRunParameters struct {
 	// +optional
 	OnDelete *OnDelete `json:"onDelete,omitempty"`
 }
+
+// A Playbook of a collection or of the project. The definition of the function's input has onDelete, too, and such a
+// rule of each item there takes more than the API server allows.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:XValidation:rule=`self.matches('^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*){2,}$') || self.matches(r'^[^\x22\x27{}\\=#\p{C}\p{Z}-][^\x22\x27{}\\=#\p{C}\p{Z}]*[.]ya?ml$') && !self.matches('(^|/)([.]{0,2}|[.](?i:git))(/|$)')`,message="must be namespace.collection.playbook, or the path of one in the project, such as site.yml, without . and .., quotes, spaces and ="
+type Playbook = string
 
 // OnDelete says what the deletion of an object does. Role, roles, playbook, playbooks and
 // playbookInline are alternatives, as in the object itself.
@@ -467,5 +468,6 @@ type Inventory struct {
 	// Path of a file or a directory in the project, such as inventories/production.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/-]') && !self.endsWith('/') && !self.matches('(^|/)[.]{0,2}(/|$)')",message="must be that of a file or a directory in the project, without . and .."
 	Path string `json:"path,omitempty"`
 }

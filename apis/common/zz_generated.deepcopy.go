@@ -121,7 +121,7 @@ func (in *AnsibleRunParameters) DeepCopyInto(out *AnsibleRunParameters) {
 	}
 	if in.Playbooks != nil {
 		in, out := &in.Playbooks, &out.Playbooks
-		*out = make([]string, len(*in))
+		*out = make([]Playbook, len(*in))
 		copy(*out, *in)
 	}
 	if in.Vars != nil {

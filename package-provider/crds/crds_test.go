@@ -199,7 +199,7 @@ func TestAttacks(t *testing.T) {
 		return object{"credentials": all}
 	}
 
-	const noPlaybook = "a playbook must be namespace.collection.playbook, or the path of one in the project"
+	const noPlaybook = "must be namespace.collection.playbook, or the path of one in the project"
 
 	for want, attacks := range map[string][]object{
 		"must not name a file": {
