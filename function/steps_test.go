@@ -73,12 +73,20 @@ func TestSteps(t *testing.T) {
 		resources, earlier string
 		// said by the last step. It is all that core shows.
 		said string
+		// conditions of the last step, but the one with what is said.
+		conditions []string
 		// want are the composed resources, with what core is told of their readiness.
 		want map[string]bool
 	}{
-		"Ready":   {reason: "All are ready.", steps: []string{one, two}, resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c"), said: "Available", want: map[string]bool{"one": true, "two": true}},
-		"First":   {reason: "A failure of an earlier step is not forgotten.", steps: []string{one, two}, resources: failed.Replace(existing("one", "", "role: a.b.c")) + existing("two", "", "role: a.b.c"), said: "RunFailed one: it broke", want: map[string]bool{"one": false, "two": true}},
-		"Both":    {reason: "The most severe comes first.", steps: []string{one, "runs: [{name: two, role: a.b.d}]"}, resources: failed.Replace(existing("two", "", "role: a.b.d")), said: "RunFailed two: it broke\nRunning:\none: is running", want: map[string]bool{"one": false, "two": false}},
+		"Ready": {reason: "All are ready.", steps: []string{one, two}, resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c"), said: "Available", want: map[string]bool{"one": true, "two": true}},
+		"First": {reason: "A failure of an earlier step is not forgotten.", steps: []string{one, two}, resources: failed.Replace(existing("one", "", "role: a.b.c")) + existing("two", "", "role: a.b.c"), said: "RunFailed one: it broke", want: map[string]bool{"one": false, "two": true}},
+		"Both":  {reason: "The most severe comes first.", steps: []string{one, "runs: [{name: two, role: a.b.d}]"}, resources: failed.Replace(existing("two", "", "role: a.b.d")), said: "RunFailed two: it broke\nRunning:\none: is running", want: map[string]bool{"one": false, "two": false}},
+		"Operator": {
+			reason:    "The conditions of an operator are those of all steps, whichever asks for them.",
+			steps:     []string{"operatorConditions: true\n" + one, two},
+			resources: failed.Replace(existing("two", "", "role: a.b.c")) + existing("one", "", "role: a.b.c"), said: "RunFailed two: it broke",
+			conditions: []string{"Running|FALSE|Running|Running reconciliation", "Successful|FALSE|Failed|", "Failure|TRUE|Failed|two: it broke"},
+		},
 		"Problem": {reason: "So it is with problems of the status.", steps: []string{one + "\nstatus: {a: '${xr.spec.b}'}", two}, resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c"), said: "InvalidStatus status.a: xr.spec.b is not set; write xr.spec.?b if it may be missing", want: map[string]bool{"one": true, "two": true}},
 		"Reference": {
 			reason:    "A step refers to a run of an earlier one as to any resource.",
@@ -172,6 +180,10 @@ func TestSteps(t *testing.T) {
 
 			if diff := cmp.Diff(tc.said, said(rsp)); diff != "" {
 				t.Errorf("\n%s\nRunFunction(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.conditions, conditionsOf(rsp)); diff != "" {
+				t.Errorf("\n%s\nRunFunction(...): conditions: -want, +got:\n%s", tc.reason, diff)
 			}
 
 			if tc.want == nil {

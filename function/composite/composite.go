@@ -18,6 +18,8 @@ type Desired struct {
 	Status map[string]any
 	// Conditions for the XR.
 	Conditions []Condition
+	// Operator is true for an XR that also has the conditions of an operator.
+	Operator bool
 	// Details are the connection details of a legacy XR.
 	Details map[string][]byte
 	// Secret with the connection details of any other XR; nil for none.
@@ -51,8 +53,11 @@ func Evaluate(ctx context.Context, p *plan.Plan, runs desired.Runs) Desired {
 			func(c Condition) bool { return slices.Contains(plan.OperatorConditions[:], c.Type) })
 	}
 
-	conditions := merge(append(e.conditions(ctx), e.operatorConditions()...), reported)
+	conditions := merge(e.conditions(ctx), reported)
 	details, secret := e.details(ctx)
 
-	return Desired{Status: status, Conditions: conditions, Details: details, Secret: secret, Problems: e.problems}
+	return Desired{
+		Status: status, Conditions: conditions, Operator: p.OperatorConditions, Details: details, Secret: secret,
+		Problems: e.problems,
+	}
 }

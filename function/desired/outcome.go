@@ -64,6 +64,8 @@ type Outcome struct {
 	Reason Reason `json:"reason"`
 	// Messages explain the reason, each in one line or more.
 	Messages []string `json:"messages,omitempty"`
+	// InProgress is true while content runs.
+	InProgress bool `json:"inProgress,omitempty"`
 	// Claimed is true for one that is not wanted, but may be another run under a previous name.
 	Claimed bool `json:"claimed,omitempty"`
 	// MayBe is the composition resource name of an AnsibleRun that is not wanted any more, and that a run may be which

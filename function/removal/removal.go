@@ -13,6 +13,7 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -80,8 +81,11 @@ func Decide(p *plan.Plan, runs desired.Runs) Result {
 
 	for i := range outcomes {
 		out := &outcomes[i]
+		was := runs.Observed.Resources[out.Resource]
+		phase := common.RunPhase(manifest.NestedText(was.Object, "status", "atProvider", "lastRun", "phase"))
+		out.InProgress = phase != "" && !phase.Finished()
 
-		if was := runs.Observed.Resources[out.Resource]; out.Desired != nil && was.Lost {
+		if out.Desired != nil && was.Lost {
 			// Core would give it a name of its own, and create one that is gone by now.
 			metadata, _ := was.Object["metadata"].(map[string]any)
 			out.Desired = manifest.Overlay(out.Desired,

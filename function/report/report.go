@@ -64,8 +64,9 @@ func Report(rsp *fnv1.RunFunctionResponse, id string, xr map[string]any, result 
 		return err
 	}
 
-	tellXR(rsp, xr, merge(steps))
-	conditions(rsp, result.Conditions)
+	all := merge(steps)
+	tellXR(rsp, xr, all)
+	conditions(rsp, append(result.Conditions, operatorConditions(all)...))
 
 	removed := slices.DeleteFunc(result.Removed, func(resource string) bool {
 		return rsp.GetDesired().GetResources()[resource] != nil

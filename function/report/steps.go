@@ -26,11 +26,13 @@ type step struct {
 	Runs []desired.Outcome `json:"runs,omitempty"`
 	// Problems of the XR's status, conditions and connection details, a line each.
 	Problems []string `json:"problems,omitempty"`
+	// Operator is true when the XR is to have the conditions of an operator.
+	Operator bool `json:"operator,omitempty"`
 }
 
 // stepOf a result, with as many messages as the condition shows: later steps, and core, receive them all.
 func stepOf(id string, result Result) step {
-	s := step{ID: id, Runs: bySeverity(result.Outcomes)}
+	s := step{ID: id, Runs: bySeverity(result.Outcomes), Operator: result.Operator}
 	size := 0
 
 	for i := range s.Runs {
@@ -105,6 +107,7 @@ func merge(steps []step) step {
 		}
 
 		out.Problems = append(out.Problems, s.Problems...)
+		out.Operator = out.Operator || s.Operator
 	}
 
 	return out

@@ -1,12 +1,11 @@
-package composite
+package report
 
 import (
 	"strings"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
-	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
@@ -22,11 +21,11 @@ const (
 	messageSuccessful = "Last reconciliation succeeded"
 )
 
-// operatorConditions are those that an Ansible operator would set for what the runs do, if
-// the input asks for them. Where an operator leaves a reason empty, which conditions must not
+// operatorConditions are those that an Ansible operator would set for what the runs of all steps do, if
+// the input of one asks for them. Where an operator leaves a reason empty, which conditions must not
 // be, it is that of the condition that is true.
-func (e *evaluator) operatorConditions() []Condition {
-	if !e.plan.OperatorConditions {
+func operatorConditions(all step) []composite.Condition {
+	if !all.Operator {
 		return nil
 	}
 
@@ -37,14 +36,14 @@ func (e *evaluator) operatorConditions() []Condition {
 
 	running, done := false, true
 
-	for _, r := range e.runs.Outcomes {
-		if r.Reason != desired.Skipped && r.Reason != desired.Retained {
+	for _, r := range all.Runs {
+		if r.Reason != desired.Skipped && !r.Unwanted() {
 			runs = append(runs, r)
 		}
 	}
 
 	for _, r := range runs {
-		running, done = running || e.inProgress(r), done && r.Done()
+		running, done = running || r.InProgress, done && r.Done()
 
 		switch r.Reason {
 		case desired.RunFailed, desired.ReconcileError, desired.InvalidValue, desired.ValueNotSet:
@@ -59,7 +58,7 @@ func (e *evaluator) operatorConditions() []Condition {
 		return nil
 	}
 
-	isRunning := Condition{
+	isRunning := composite.Condition{
 		Type: plan.ConditionRunning, Status: ansiblerun.ConditionTrue, Reason: reasonRunning,
 		Message: messageRunning,
 	}
@@ -70,7 +69,7 @@ func (e *evaluator) operatorConditions() []Condition {
 			isRunning.Status = ansiblerun.ConditionFalse
 		}
 
-		return []Condition{
+		return []composite.Condition{
 			isRunning,
 			{Type: plan.ConditionSuccessful, Status: ansiblerun.ConditionFalse, Reason: reasonFailed},
 			{
@@ -80,7 +79,7 @@ func (e *evaluator) operatorConditions() []Condition {
 		}
 	case !done:
 		// Whether the last run failed stays until this one has ended.
-		return []Condition{
+		return []composite.Condition{
 			isRunning,
 			{Type: plan.ConditionSuccessful, Status: ansiblerun.ConditionFalse, Reason: reasonRunning},
 		}
@@ -88,7 +87,7 @@ func (e *evaluator) operatorConditions() []Condition {
 		isRunning.Reason, isRunning.Message = reasonSuccessful, messageAwaiting
 	}
 
-	return []Condition{
+	return []composite.Condition{
 		isRunning,
 		{
 			Type: plan.ConditionSuccessful, Status: ansiblerun.ConditionTrue, Reason: reasonSuccessful,
@@ -96,18 +95,6 @@ func (e *evaluator) operatorConditions() []Condition {
 		},
 		{Type: plan.ConditionFailure, Status: ansiblerun.ConditionFalse, Reason: reasonSuccessful},
 	}
-}
-
-// inProgress is true while content runs.
-func (e *evaluator) inProgress(r desired.Outcome) bool {
-	o, ok := e.runs.Observed.Run(r.Resource)
-	if !ok {
-		return false
-	}
-
-	phase := common.RunPhase(manifest.NestedText(o, "status", "atProvider", "lastRun", "phase"))
-
-	return phase != "" && !phase.Finished()
 }
 
 // failure of a run, as a message; named where there are others.
