@@ -536,6 +536,7 @@ func TestNotRenamed(t *testing.T) {
 		"Values":        {"It has other variables.", `{name: database, vars: {size: 6}}`, existing("db", "", "role: a.b.c, vars: {size: 5}"), "database"},
 		"Wanted":        {"The Composition still has it.", sized + ", " + strings.Replace(sized, "name: database", "name: db, when: false", 1), db, "database"},
 		"Orphaned":      {"It removes nothing.", sized, strings.Replace(db, "spec: {", "spec: {managementPolicies: [Observe, Create, Update], ", 1), "database"},
+		"Kept":          {"So it is where deletion keeps what content has made.", sized, strings.Replace(db, "forProvider: {", "forProvider: {onDelete: {policy: Keep}, ", 1), "database"},
 		"Item":          {"Members of a set are told apart by all of their variables.", `{name: zone, forEach: [b], vars: {name: "${each.value}"}}`, existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}"), "zone[b]"},
 	}
 
