@@ -119,7 +119,7 @@ func Type(name string) expression.Type {
 	return expression.Type(shipped.settings.Type(name))
 }
 
-// Check a computed value of a setting as if it were literal.
+// Check a computed value of a setting as if it were literal. The error is one for InvalidAt of package expression.
 func Check(name string, v any) error {
 	shipped, err := shippedSchemas()
 	if err != nil {
@@ -127,9 +127,8 @@ func Check(name string, v any) error {
 	}
 
 	for _, err := range shipped.settings.Validate(map[string]any{name: manifest.WithIntegers(v)}) {
-		item := strings.TrimPrefix(err.Field, name)
-
-		return errors.New(strings.TrimPrefix(item+": "+manifest.Show(err.BadValue)+" is invalid: "+err.Detail, ": "))
+		return errors.Errorf("%s: %s is invalid: %s", strings.TrimPrefix(err.Field, name), manifest.Show(err.BadValue),
+			err.Detail)
 	}
 
 	return nil

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
@@ -25,84 +26,60 @@ const (
 // the input of one asks for them. Where an operator leaves a reason empty, which conditions must not
 // be, it is that of the condition that is true.
 func operatorConditions(all step) []composite.Condition {
-	if !all.Operator {
-		return nil
-	}
+	var failures []string
 
-	var (
-		failures []string
-		runs     []desired.Outcome
-	)
-
-	running, done := false, true
-
-	for _, r := range all.Runs {
-		if r.Reason != desired.Skipped && !r.Unwanted() {
-			runs = append(runs, r)
-		}
-	}
+	runs := slices.DeleteFunc(slices.Clone(all.Runs),
+		func(r desired.Outcome) bool { return r.Reason == desired.Skipped || r.Unwanted() })
+	inProgress, done := false, true
 
 	for _, r := range runs {
-		running, done = running || r.InProgress, done && r.Done()
+		inProgress, done = inProgress || r.InProgress || r.Reason == desired.Running, done && r.Done()
 
-		switch r.Reason {
+		switch message := strings.Join(r.Messages, "\n"); r.Reason {
 		case desired.RunFailed, desired.ReconcileError, desired.InvalidValue, desired.ValueNotSet:
-			failures = append(failures, failure(r, len(runs) > 1))
-		case desired.Running:
-			running = true
+			if len(runs) > 1 {
+				message = r.Name + ": " + message
+			}
+
+			failures = append(failures, message)
 		}
 	}
 
 	// An operator does nothing about an object that it does not select.
-	if len(runs) == 0 {
+	if !all.Operator || len(runs) == 0 {
 		return nil
 	}
 
-	isRunning := composite.Condition{
-		Type: plan.ConditionRunning, Status: ansiblerun.ConditionTrue, Reason: reasonRunning,
-		Message: messageRunning,
+	running := composite.Condition{
+		Type: plan.ConditionRunning, Status: ansiblerun.ConditionTrue, Reason: reasonRunning, Message: messageRunning,
+	}
+	successful := composite.Condition{
+		Type: plan.ConditionSuccessful, Status: ansiblerun.ConditionFalse, Reason: reasonRunning,
+	}
+	failure := composite.Condition{
+		Type: plan.ConditionFailure, Status: ansiblerun.ConditionFalse, Reason: reasonSuccessful,
 	}
 
 	switch {
 	case len(failures) > 0:
-		if !running {
-			isRunning.Status = ansiblerun.ConditionFalse
-		}
+		successful.Reason = reasonFailed
+		failure.Status, failure.Reason = ansiblerun.ConditionTrue, reasonFailed
+		failure.Message = strings.Join(failures, "\n")
 
-		return []composite.Condition{
-			isRunning,
-			{Type: plan.ConditionSuccessful, Status: ansiblerun.ConditionFalse, Reason: reasonFailed},
-			{
-				Type: plan.ConditionFailure, Status: ansiblerun.ConditionTrue, Reason: reasonFailed,
-				Message: strings.Join(failures, "\n"),
-			},
+		if !inProgress {
+			running.Status = ansiblerun.ConditionFalse
 		}
 	case !done:
 		// Whether the last run failed stays until this one has ended.
-		return []composite.Condition{
-			isRunning,
-			{Type: plan.ConditionSuccessful, Status: ansiblerun.ConditionFalse, Reason: reasonRunning},
+		return []composite.Condition{running, successful}
+	default:
+		successful.Status, successful.Reason = ansiblerun.ConditionTrue, reasonSuccessful
+		successful.Message = messageSuccessful
+
+		if !inProgress {
+			running.Reason, running.Message = reasonSuccessful, messageAwaiting
 		}
-	case !running:
-		isRunning.Reason, isRunning.Message = reasonSuccessful, messageAwaiting
 	}
 
-	return []composite.Condition{
-		isRunning,
-		{
-			Type: plan.ConditionSuccessful, Status: ansiblerun.ConditionTrue, Reason: reasonSuccessful,
-			Message: messageSuccessful,
-		},
-		{Type: plan.ConditionFailure, Status: ansiblerun.ConditionFalse, Reason: reasonSuccessful},
-	}
-}
-
-// failure of a run, as a message; named where there are others.
-func failure(r desired.Outcome, named bool) string {
-	message := strings.Join(r.Messages, "\n")
-	if named {
-		return r.Name + ": " + message
-	}
-
-	return message
+	return []composite.Condition{running, successful, failure}
 }

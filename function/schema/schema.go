@@ -118,19 +118,12 @@ func (s *Schema) violations(v, old any) field.ErrorList {
 	errs := validation.ValidateCustomResource(nil, v, s.openAPI)
 
 	if len(errs) == 0 {
-		structural := s.structural
+		// A value that is no object is checked as a field of one.
+		structural := &structuralschema.Structural{Properties: map[string]structuralschema.Structural{"value": *s.structural}}
 
-		object, ok := v.(map[string]any)
-		if !ok {
-			structural = &structuralschema.Structural{Properties: map[string]structuralschema.Structural{"value": *s.structural}}
-			object = map[string]any{"value": v}
-		}
-
-		errs = listtype.ValidateListSetsAndMaps(nil, structural, object)
-		for i := range errs {
-			if !ok {
-				errs[i].Field = strings.TrimPrefix(errs[i].Field, "value")
-			}
+		errs = listtype.ValidateListSetsAndMaps(nil, structural, map[string]any{"value": v})
+		for _, err := range errs {
+			err.Field = strings.TrimPrefix(strings.TrimPrefix(err.Field, "value"), ".")
 		}
 	}
 
