@@ -83,8 +83,9 @@ func (r *renderer) terminatingAs(resource string) []string {
 	var names []string
 
 	for _, terminating := range slices.Concat(r.Terminating, r.Predecessors) {
-		if terminating.Resource == resource || slices.Contains(r.former[resource], terminating.Resource) {
-			names = append(names, terminating.String())
+		was := ansiblerun.CompositionResource(terminating)
+		if was == resource || slices.Contains(r.former[resource], was) {
+			names = append(names, observed.Deleting(terminating))
 		}
 	}
 

@@ -35,10 +35,10 @@ type Runs struct {
 	Data expression.Data
 	// Terminating are the AnsibleRuns of the XR that are being deleted, as far as core
 	// was asked for them.
-	Terminating []observed.Terminating
+	Terminating []map[string]any
 	// Predecessors are the AnsibleRuns of earlier XRs of the same name, as far as core was
 	// asked for them.
-	Predecessors []observed.Terminating
+	Predecessors []map[string]any
 	// Creating is true when a run is to be created, or one was lost.
 	Creating bool
 	// References are the names of the resources of other steps that runs refer to, by the

@@ -18,19 +18,12 @@ const RequirementTerminating = v1alpha1.Group + "/runs/"
 // had the name of the XR. Their API version follows.
 const RequirementPredecessors = v1alpha1.Group + "/predecessors/"
 
-// A Terminating AnsibleRun was composed by the XR and is not observed any more: core
-// does not send what it has asked to delete. Its deletion timestamp may still be missing
-// here.
-type Terminating struct {
-	// Resource is the composition resource name that it had.
-	Resource string
-	Object   map[string]any
-}
+// Deleting returns what the run of an AnsibleRun is Called, and why the AnsibleRun cannot go yet.
+func Deleting(o map[string]any) string {
+	resource := ansiblerun.CompositionResource(o)
+	name := cmp.Or(manifest.Annotation(o, ansiblerun.AnnotationRun), resource)
 
-// String returns what the run is Called, and why the AnsibleRun cannot go yet.
-func (d Terminating) String() string {
-	name := cmp.Or(manifest.Annotation(d.Object, ansiblerun.AnnotationRun), d.Resource)
-	return Called(name, d.Resource) + ", which " + ansiblerun.Deleting(d.Object)
+	return Called(name, resource) + ", which " + ansiblerun.Deleting(o)
 }
 
 // IsLost is true for an AnsibleRun of the XR that core has found, does not observe, and has not deleted: before it
@@ -53,39 +46,39 @@ func (o State) HasLost() bool {
 	return false
 }
 
-// Terminating returns the AnsibleRuns of the XR that core has fetched and does not observe
-// any more, in the order of their names.
-func (o State) Terminating() []Terminating {
+// Terminating returns the AnsibleRuns of the XR that core has fetched and does not observe any more, in the order of
+// their names: core does not send what it has asked to delete. Their deletion timestamps may still be missing.
+func (o State) Terminating() []map[string]any {
 	// Any client may write the label.
 	return o.terminating(RequirementTerminating, o.controls)
 }
 
 // Predecessors returns the AnsibleRuns of earlier XRs of the same name that core has fetched, in the order of their
 // names. Kubernetes deletes an object when its controller is gone.
-func (o State) Predecessors() []Terminating {
+func (o State) Predecessors() []map[string]any {
 	return o.terminating(RequirementPredecessors, o.controlledBefore)
 }
 
 // terminating returns the AnsibleRuns that core has fetched for a requirement, does not observe, and
 // that are wanted, in the order of their names.
-func (o State) terminating(requirement string, wanted func(map[string]any) bool) []Terminating {
+func (o State) terminating(requirement string, wanted func(map[string]any) bool) []map[string]any {
 	observed := map[any]bool{}
 	for _, composed := range o.Resources {
 		observed[manifest.UID(composed.Object)] = true
 	}
 
-	var all []Terminating
+	var all []map[string]any
 
 	for _, apiVersion := range []string{ansiblerun.APIVersionCluster, ansiblerun.APIVersionNamespaced} {
 		for _, found := range o.Required[requirement+apiVersion] {
 			if !observed[manifest.UID(found)] && ansiblerun.Is(found) && wanted(found) {
-				all = append(all, Terminating{Resource: ansiblerun.CompositionResource(found), Object: found})
+				all = append(all, found)
 			}
 		}
 	}
 
-	slices.SortFunc(all, func(a, b Terminating) int {
-		return strings.Compare(manifest.NamespacedName(a.Object), manifest.NamespacedName(b.Object))
+	slices.SortFunc(all, func(a, b map[string]any) int {
+		return strings.Compare(manifest.NamespacedName(a), manifest.NamespacedName(b))
 	})
 
 	return all

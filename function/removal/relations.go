@@ -183,8 +183,8 @@ func (r *remover) dependents() map[string][]string {
 	}
 
 	for _, terminating := range r.runs.Terminating {
-		for _, other := range r.dependencies(terminating.Resource, terminating.Object) {
-			all[other] = append(all[other], terminating.String())
+		for _, other := range r.dependencies(ansiblerun.CompositionResource(terminating), terminating) {
+			all[other] = append(all[other], observed.Deleting(terminating))
 		}
 	}
 

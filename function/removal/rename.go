@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
@@ -90,7 +91,7 @@ func (r *remover) candidates(runs []desired.Outcome) candidates {
 	}
 
 	for _, terminating := range r.runs.Terminating {
-		t.terminatingByWorkload[ansiblerun.Workload(terminating.Object)] = terminating.String()
+		t.terminatingByWorkload[ansiblerun.Workload(terminating)] = observed.Deleting(terminating)
 	}
 
 	for i := range runs {
@@ -143,8 +144,9 @@ func (t candidates) terminating(run *plan.Run, rendered map[string]any) string {
 	t.terminatingLike[run] = ""
 
 	for _, d := range t.runs.Terminating {
-		if t.plan.RunOf(d.Resource) == nil && !t.plan.MayBeOf(run, d.Resource) && run.CouldBe(d.Object) {
-			t.terminatingLike[run] = d.String()
+		was := ansiblerun.CompositionResource(d)
+		if t.plan.RunOf(was) == nil && !t.plan.MayBeOf(run, was) && run.CouldBe(d) {
+			t.terminatingLike[run] = observed.Deleting(d)
 		}
 	}
 

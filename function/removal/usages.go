@@ -45,7 +45,7 @@ func (r *remover) usages(outcomes []desired.Outcome) map[string]map[string]any {
 
 	// A run that is being deleted needs its Usages until it is gone.
 	for _, terminating := range r.runs.Terminating {
-		use(terminating.Resource, terminating.Object)
+		use(ansiblerun.CompositionResource(terminating), terminating)
 	}
 
 	for by, user := range r.runs.Observed.Resources {

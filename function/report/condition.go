@@ -134,15 +134,11 @@ func summarize(all step, before []string) (reason desired.Reason, message string
 	return reason, clip.Text(strings.Join(lines, "\n"), maxMessage), done
 }
 
-// warns is true for a reason that is an event, too.
+// warns is true for a reason that is an event, too: all that are more severe than a pause.
 func warns(reason desired.Reason) bool {
-	switch reason {
-	case desired.InvalidValue, desired.ValueNotSet, desired.OutputWithheld, desired.RunFailed, desired.ReconcileError,
-		desired.RemovalHeld, desired.AwaitingApproval, desired.Rejected, ReasonInvalidStatus:
-		return true
-	}
-
-	return false
+	all := severity()
+	return reason == ReasonInvalidStatus ||
+		slices.Contains(all[:slices.Index(all, desired.Paused)], reason)
 }
 
 // tally returns a line that counts what became of the runs; "" for maxUncounted or fewer. A set counts as its members.
