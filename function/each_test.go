@@ -54,6 +54,15 @@ func TestForEach(t *testing.T) {
 			reason: "Items that are no strings need a key.",
 			runs:   listed, spec: "zones: [a, {b: c}]", said: "InvalidValue db: forEach[1]: is not a string; a list of anything else needs forEachKey",
 		},
+		"KeyWithoutValue": {
+			reason: "A key that is none tells the item.",
+			runs:   `[{name: db, forEach: "${xr.spec.zones}", forEachKey: "${each.value.?id}"}]`, spec: "zones: [{id: a}, {b: c}]",
+			said: `InvalidValue db: forEachKey: must be a string, and is null for the item {"b":"c"}`,
+		},
+		"WhenText": {
+			reason: "A text is neither true nor false.",
+			runs:   `[{name: db, when: "${xr.spec.wanted}"}]`, spec: `wanted: "false"`, said: `InvalidValue db: when: must be true or false, and is "false"`,
+		},
 		"BadKey": {
 			reason: "A key cannot forge the names of resources or lines of the condition.",
 			runs:   listed, spec: `zones: ["a]\nother: is fine"]`,

@@ -272,6 +272,7 @@ requiredResources:
   chain4: {apiVersion: v1, kind: ConfigMap, matchName: "${required.chain3.data.next}"}
   chain5: {apiVersion: v1, kind: ConfigMap, matchName: "${required.chain4.data.next}"}
   chosen: {apiVersion: v1, kind: Secret, matchName: "${xr.spec.a}", namespace: other}
+  y: {apiVersion: v1, kind: Secret, matchName: a}
   not-a-name: {apiVersion: v1, kind: Secret, matchLabels: {a: "${runs.single.outputs.x}"}}
 runs:
 - {name: single, dependsOn: [single, nobody, list, list], forEachKey: x, vars: {a: "${each.key}"}}
@@ -305,6 +306,7 @@ requiredResources.chain5: Invalid value: "chain5": required resources can depend
 requiredResources.chosen.namespace: Forbidden: what an expression selects is in the XR's own namespace, or cluster scoped
 requiredResources.not-a-name: Invalid value: "not-a-name": the name of a required resource must be letters and digits, as in required.network
 requiredResources.not-a-name.matchLabels: Forbidden: what is required cannot depend on runs
+requiredResources.true: Forbidden: true` + inQuotes + `
 runs: Invalid value: "single → single": a run cannot depend on itself, directly or through others
 runs[0].dependsOn[1]: Invalid value: "nobody": there is no such run
 runs[0].dependsOn[3]: Duplicate value: "list"

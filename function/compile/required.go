@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
@@ -36,7 +37,9 @@ func (c compiler) required(all map[string]v1alpha1.RequiredResource, namespaced 
 		r.Name = name
 		out = append(out, r)
 
-		if !requiredName.MatchString(name) || name == "in" || name == "true" || name == "false" || name == "null" {
+		if err := ansible.CheckWord(name); err != nil {
+			c.add(field.Forbidden(path, err.Error()))
+		} else if !requiredName.MatchString(name) || name == "in" || name == "null" {
 			c.add(field.Invalid(path, name,
 				"the name of a required resource must be letters and digits, as in required.network"))
 		}

@@ -122,7 +122,8 @@ func (run *Run) Wanted(ctx context.Context, data expression.Data) (bool, []expre
 
 	wanted, isBool := v.(bool)
 	if ok && !isBool {
-		return false, []expression.Problem{expression.InvalidAt("when", errors.New("must be true or false"))}
+		return false, []expression.Problem{expression.InvalidAt("when",
+			errors.Errorf("must be true or false, and is %s", manifest.Show(v)))}
 	}
 
 	return wanted || !ok, nil

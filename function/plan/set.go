@@ -163,7 +163,8 @@ func (e *ForEach) keyOf(ctx context.Context, data expression.Data) (string, []ex
 		return strconv.FormatFloat(v, 'f', -1, 64), nil
 	}
 
-	return "", []expression.Problem{expression.InvalidAt("forEachKey", errors.New("must be a string"))}
+	return "", []expression.Problem{expression.InvalidAt("forEachKey",
+		errors.Errorf("must be a string, and is %s for the item %s", manifest.Show(v), manifest.Show(data.Each["value"])))}
 }
 
 // DataWith returns data in which expressions see the item.
