@@ -61,7 +61,7 @@ runs[1].skipTags[0]: Invalid value: 1: must be a string: write it in quotes`,
 		"Patterns": {
 			reason: "What the API server says with a pattern is said in words.",
 			runs: `
-- {name: a-b, limit: "a\nb", hosts: "a\tb", tags: ["a\0"], onDelete: {skipTags: ["\e"]}, env: [{name: A-B, value: c}], stateVariable: {name: 1a}}`,
+- {name: a-b, limit: "a\nb", hosts: "a\tb", tags: ["a\0"], onDelete: {skipTags: ["\e"]}, env: [{name: A-B, value: c}], stateVariable: {name: 1a}, project: {src: git.example.org/a, version: a b}}`,
 			input: `
 conditions: [{type: databaseReady, status: true}]
 connectionDetails: [{name: "a b", value: c}]`,
@@ -73,6 +73,8 @@ runs[0].hosts: Invalid value: "a\tb": must not contain control characters, such 
 runs[0].limit: Invalid value: "a\nb": must not contain control characters, such as the end of a line
 runs[0].name: Invalid value: "a-b": must be letters and digits, and begin with a lower-case letter
 runs[0].onDelete.skipTags[0]: Invalid value: "\x1b": must not contain control characters, such as the end of a line
+runs[0].project.src: Invalid value: "git.example.org/a": must be a URL such as https://git.example.org/acme/site.git, or user@host:path
+runs[0].project.version: Invalid value: "a b": must be a tag, a branch or a commit
 runs[0].stateVariable.name: Invalid value: "1a": must be letters, digits and _, and not begin with a digit
 runs[0].tags[0]: Invalid value: "a\x00": must not contain control characters, such as the end of a line`,
 		},

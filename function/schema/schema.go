@@ -150,6 +150,9 @@ var patterns = map[string]string{ //nolint:gochecknoglobals // Go has no constan
 	"^[a-z][a-zA-Z0-9]*$":      "must be letters and digits, and begin with a lower-case letter",
 	"^[A-Z][A-Za-z0-9]*$":      "must be letters and digits, and begin with an upper-case letter",
 	"^[-._a-zA-Z0-9]+$":        "must be letters, digits and the characters -._",
+	`^((git\+)?(https?|ssh|file)://[^\s-]|[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9_.-]+:[^\s:-])\S*$`: "must " +
+		"be a URL such as https://git.example.org/acme/site.git, or user@host:path",
+	`^([^\s:~^?*\[\\+@-][^\s:~^?*\[\\]*)?$`: "must be a tag, a branch or a commit",
 }
 
 // explain an error that tells of the types of Go and of rules, by the value in an object and what it has to be.

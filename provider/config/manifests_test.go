@@ -41,8 +41,7 @@ kind: Pod
 		"UnknownField": {"A misspelt field is not ignored.", clusterConfig + "---" + clusterRun + "spec: {forProvider: {role: a.b, limt: web}}", `document 2: spec.forProvider.limt: Forbidden: there is no such field (did you mean "limit"?)`, nil},
 		"Invalid": {
 			"An object that the API server would refuse is an error.", clusterRun + "spec: {forProvider: {role: a.b, project: {src: 'ext::sh -c id'}}}",
-			"document 1: spec.forProvider.project.src: Invalid value: \"ext::sh -c id\": should match " +
-				`'^((git\+)?(https?|ssh|file)://[^\s-]|[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9_.-]+:[^\s:-])\S*$'`, nil,
+			"document 1: spec.forProvider.project.src: Invalid value: \"ext::sh -c id\": must be a URL such as https://git.example.org/acme/site.git, or user@host:path", nil,
 		},
 		"OtherKinds":   {"Objects that no run refers to, but that a file for kubectl apply may have, are ignored.", others, "", []string{"Namespace x", "CompositeResourceDefinition x", "Approval 1", "Pod"}},
 		"MisspeltKind": {"An unknown kind of these groups is an error, since it is misspelt.", "apiVersion: ansible.m.crossplane.io/v1alpha1\nkind: AnsibleRuns\nmetadata: {name: x}", "document 1: ansible.m.crossplane.io/v1alpha1 has no kind AnsibleRuns", nil},
