@@ -101,7 +101,8 @@ func CheckHost(name string) error {
 			"%.80q cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'",
 			name)
 	case isProvider(name):
-		return errors.Errorf("%q cannot be the name of a host: it is the provider itself", name)
+		return errors.Errorf(
+			"%q cannot be the name of a host: it is the provider itself, where a run without an inventory works", name)
 	}
 
 	return nil
@@ -230,7 +231,7 @@ func CheckConnection(name string, v any) error {
 		}
 
 		if isProvider(s) {
-			return errors.Errorf("%q is the address of the provider itself", s)
+			return errors.Errorf("%q is the address of the provider itself, where a run without an inventory works", s)
 		}
 	case "ansible_user":
 		if !account.MatchString(s) || len(s) > MaxName {
