@@ -43,6 +43,11 @@ type result struct {
 	Code         json.RawMessage `json:"rc"`
 	Label        json.RawMessage `json:"_ansible_item_label"`
 	FailedWhen   json.RawMessage `json:"failed_when_result"`
+	Attempts     json.RawMessage `json:"attempts"`
+	// Delegated has variables of the host that another one has delegated the task to.
+	Delegated struct {
+		Connection string `json:"ansible_connection"`
+	} `json:"_ansible_delegated_vars"`
 	// Modules that have failed to gather facts.
 	Modules map[string]json.RawMessage `json:"failed_modules"`
 
@@ -75,8 +80,12 @@ func (r result) explain() string {
 	switch unsaid := m == "" || m == "Unknown error."; {
 	case unsaid && text(r.FailedWhen) == "true":
 		m = failedWhen // The module has succeeded, and says nothing of why.
-	case unsaid:
-		m = cmp.Or(text(r.IncludeVars), m)
+	case unsaid && text(r.IncludeVars) != "":
+		m = text(r.IncludeVars)
+	case unsaid && text(r.Attempts) != "":
+		m = "its 'until' was not true (attempts: " + text(r.Attempts) + ")"
+	case m != "" && unsaid:
+		m = "the module does not say why"
 	}
 
 	summary, rest, more := strings.Cut(m, "\n")
@@ -191,6 +200,19 @@ func (r result) detail() string {
 
 	return ""
 }
+
+// onProvider is true for a result of the provider itself, for a host or one that the host has delegated the task to.
+func (r result) onProvider(host, message string) bool {
+	here := host == "localhost"
+	if c := r.Delegated.Connection; c != "" {
+		here = strings.HasSuffix(c, "local")
+	}
+
+	return here || ofController.MatchString(message)
+}
+
+// ofController matches what reads files on the provider, whatever the host.
+var ofController = regexp.MustCompile(`trying to read the file|lookup plugin`)
 
 var (
 	// exception matches the end of a traceback, which no line of it is like.

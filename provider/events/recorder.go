@@ -23,6 +23,8 @@ type Recorder struct {
 	inputs *redact.Set
 	hidden []string
 	watch  Watch
+	// confined is true if the run is.
+	confined bool
 
 	out, err lines
 
@@ -70,6 +72,8 @@ type Options struct {
 	Hidden []string
 	// Watch of the run.
 	Watch Watch
+	// Confined is true if the run can reach only what it is allowed to.
+	Confined bool
 	// Tail keeps the end of what a terminal would have shown.
 	Tail bool
 	// Status that earlier runs have reported: a JSON object, or nil.
@@ -87,7 +91,7 @@ func NewRecorder(o Options) *Recorder {
 	r := &Recorder{
 		secrets: o.Secrets.Clone(), inputs: o.Secrets, hidden: slices.Clone(o.Hidden), watch: o.Watch, status: o.Status,
 		withheld: maps.Clone(o.Withheld), items: map[string]pending{},
-		left: map[string]bool{},
+		left: map[string]bool{}, confined: o.Confined,
 	}
 
 	// A secret may be the name of a directory.

@@ -201,11 +201,21 @@ func TestMessages(t *testing.T) {
 			stream: failed("h", map[string]any{"msg": "failed", "failed_modules": map[string]any{"setup": map[string]any{"failed_modules": map[string]any{"inner": map[string]any{"msg": "no"}}}}}),
 			want:   "failed",
 		},
+		"Silent": {
+			reason: "A module may not say why.",
+			stream: failed("h", map[string]any{"msg": "Task failed: Module failed: Unknown error."}),
+			want:   "the module does not say why",
+		},
+		"Until": {
+			reason: "One that says nothing may be repeated in vain.",
+			stream: failed("h", map[string]any{"msg": "Task failed: Action failed: Unknown error.", "attempts": 3}),
+			want:   "its 'until' was not true (attempts: 3)",
+		},
 		"Displayed": {
-			reason: "Or else what Ansible displayed.",
+			reason: "Without a result, which ansible-runner leaves out where it is too large, it is what Ansible displayed.",
 			stream: `{"event": "runner_on_failed", "uuid": "u", "stdout": "TASK [x]\r\n[ERROR]: Task failed: the reason\r\n` +
 				`Origin: x.yml:1:1\r\n\r\nfatal: [h]: FAILED! => {", "event_data": {"host": "h", "res": {}}}` + "\n",
-			want: "the reason\nOrigin: x.yml:1:1",
+			want: "the reason: its result is too large to be read\nOrigin: x.yml:1:1",
 		},
 		"Control": {
 			reason: "Nothing that a terminal would act on is reported.",

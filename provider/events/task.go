@@ -161,6 +161,10 @@ func (r *Recorder) explain(e event, d data) string {
 
 		shown.addAll(e.Stdout)
 		m = bare(shown.failure())
+
+		if string(d.Result) == "{}" { // ansible-runner leaves it out.
+			m = appended(m, ": its result is too large to be read")
+		}
 	}
 
 	m = remote.ReplaceAllLiteralString(withCause(m, e.Stdout), "")
@@ -169,7 +173,7 @@ func (r *Recorder) explain(e event, d data) string {
 		m = "item " + label + ": " + m
 	}
 
-	return r.field(m, maxMessage)
+	return WithHint(r.field(m, maxMessage), r.confined && res.onProvider(d.Host, m))
 }
 
 // recordFailure records a failure. When there are too many, the last failure of a host replaces

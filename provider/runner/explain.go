@@ -12,47 +12,16 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-var (
-	noRole     = regexp.MustCompile(`^[Tt](he role '[^']+' was not found) in:? \S+`)
-	noPlaybook = regexp.MustCompile(`(?s)^.*Could not find or access '([^']+)' on the Ansible Controller.*$`)
-	// denied matches None, too: so Ansible calls that it cannot read a file that is there.
-	denied = regexp.MustCompile(`Permission denied|Operation not permitted|no new privileges|` +
-		`Failed to create temporary directory|Failed to get information on remote file \(.*\): None`)
-	noTerminal = regexp.MustCompile(`out of pty devices`)
-)
+var noPlaybook = regexp.MustCompile(`(?s)^.*Could not find or access '([^']+)' on the Ansible Controller.*$`)
 
-// withoutPaths returns an error about content that Ansible cannot find without the directories that it has searched.
-// Users do not know these.
+// withoutPaths returns an error about a playbook that Ansible cannot find without what it says of files for modules.
 func withoutPaths(p common.AnsibleRunParameters, message string) string {
 	playbook := noPlaybook.FindStringSubmatch(message)
 	if playbook != nil && (playbook[1] == p.Playbook || slices.Contains(p.Playbooks, playbook[1])) {
 		return "the playbook '" + playbook[1] + "' was not found"
 	}
 
-	return noRole.ReplaceAllString(message, "t${1}")
-}
-
-// notAllowed explains what is denied on the provider itself.
-const notAllowed = "; localhost is the provider itself, where content may do only what spec.confinement of its " +
-	"configuration, or a flag --read-path or --write-path, allows"
-
-// explainDenied adds to the failures of tasks on the provider itself what the confinement may have to do with them.
-func explainDenied(all []common.Failure) {
-	for i, f := range all {
-		line, rest, _ := strings.Cut(f.Message, "\n")
-
-		switch {
-		case f.Host != "localhost":
-			continue
-		case noTerminal.MatchString(f.Message):
-			line += "; localhost is the provider itself, where content has no terminals unless a cluster scoped configuration " +
-				"has /dev/ptmx and /dev/pts in spec.confinement.writePaths"
-		case denied.MatchString(f.Message):
-			line += notAllowed
-		}
-
-		all[i].Message = strings.TrimSuffix(line+"\n"+rest, "\n")
-	}
+	return message
 }
 
 // withUserNames replaces the paths of inventories and files of variables in a text of Ansible's by

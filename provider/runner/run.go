@@ -66,7 +66,7 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, w events.Watch) (Res
 
 	rec := events.NewRecorder(events.Options{
 		Secrets: secrets, Hidden: []string{filepath.Join(p.Dir, projectDir) + "/", p.Dir + "/"},
-		Watch: w, Tail: run.KeepOutput, Status: run.Reported, Withheld: run.Withheld,
+		Watch: w, Confined: p.Domain.Confined, Tail: run.KeepOutput, Status: run.Reported, Withheld: run.Withheld,
 	})
 
 	access, err := r.open(run, secret, rec, &p)

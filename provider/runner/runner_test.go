@@ -362,7 +362,7 @@ func TestRunFailures(t *testing.T) {
 		"Playbook": {
 			reason:   "An error in the playbook is explained, without paths of this machine.",
 			playbook: "- hosts: localhost\n  roles: [acme.nothing]\n",
-			want:     refused(ReasonPlaybookError, "the role 'acme.nothing' was not found\nOrigin: playbook.yml:2:11"),
+			want:     refused(ReasonPlaybookError, "the role 'acme.nothing' was not found; unless it is misspelt, its role or collection is to be in spec.requirements of the configuration, or in the requirements.yml of a project\nOrigin: playbook.yml:2:11"),
 		},
 		"Prompt": {
 			reason: "Nothing can wait for input: neither the play, nor a task, nor the vault.",
@@ -402,6 +402,43 @@ func TestRunFailures(t *testing.T) {
 				in.Inventories = []inputs.File{{Name: "hosts", Data: []byte(lines.String()), Secret: true}}
 			},
 			want: refused(ReasonInvalidInputs, "the Secrets that the run refers to have too many values and lines to hide them from reports; put what is no secret into ConfigMaps or a project"),
+		},
+	})
+}
+
+// TestRunHints says what to do about failures of Ansible's.
+func TestRunHints(t *testing.T) {
+	t.Parallel()
+
+	confined := func(r *Runner) {
+		r.Policy = sandbox.Policy{Mode: sandbox.BestEffort, System: []string{"/"}}
+		r.Warm.Started = func(string) {}
+	}
+
+	if sandbox.Landlock() == 0 {
+		needs.Machinef(t, "There is no Landlock here.")
+	}
+
+	play := func(task string) string { return "- hosts: web\n  gather_facts: false\n  tasks:\n  - " + task + "\n" }
+
+	try(t, map[string]trial{
+		"Delegated": {
+			reason:   "A task that is delegated to localhost may do what tasks on localhost may.",
+			playbook: play("{ansible.builtin.copy: {content: x, dest: " + t.TempDir() + "/x}, delegate_to: localhost}"),
+			inputs:   configured("", "web\n"), option: confined,
+			want: failing(ReasonTaskFailed, ""), says: []string{`host "web"`, "Permission denied", "--write-path"},
+		},
+		"Itself": {
+			reason:   "The provider has no ssh.",
+			playbook: play("ansible.builtin.ping:"),
+			inputs:   configured("", "web ansible_host=127.0.0.1 ansible_port=1\n"),
+			want:     failing(common.ReasonHostUnreachable, ""), says: []string{"Connection refused; this address is the provider itself", "ansible_connection: local"},
+		},
+		"Role": {
+			reason:   "A role that is not there is named without the directories that were searched.",
+			playbook: play("ansible.builtin.include_role: {name: acme.missing.role}"),
+			inputs:   configured("", "web ansible_connection=local\n"),
+			want:     failing(ReasonTaskFailed, ""), says: []string{"the role 'acme.missing.role' was not found; unless it is misspelt, its role or collection is to be in spec.requirements of the configuration"},
 		},
 	})
 }

@@ -62,12 +62,12 @@ func TestRunVault(t *testing.T) {
 		"PasswordFile": {
 			reason:   "One password may be all that is needed, and its file be named in the environment. It is tried for other ids, too.",
 			playbook: play("in clear"), inputs: with(map[string]string{"ANSIBLE_VAULT_PASSWORD_FILE": "prod.pass"}, passwords, plain),
-			want: failing(ReasonTaskFailed, ""), says: []string{"no vault secrets were found that could decrypt"},
+			want: failing(ReasonTaskFailed, ""), says: []string{"no vault secrets were found that could decrypt); the password is in a credential"},
 		},
 		"NoPasswordForFile": {
 			reason:   "A file that cannot be decrypted is named as the user knows it.",
 			playbook: play("s3cret three"), inputs: with(nil, nil, plain, whole),
-			want: refused(ReasonPlaybookError, ""), says: []string{`no vault secrets found. (encrypted as a whole: Secret "a/b", key "c")`},
+			want: refused(ReasonPlaybookError, ""), says: []string{`no vault secrets found`, `(encrypted as a whole: Secret "a/b", key "c")`, "ANSIBLE_VAULT_PASSWORD_FILE"},
 		},
 	})
 }

@@ -68,10 +68,6 @@ func verdict(run Spec, e ending) Result {
 	case e.cause != nil:
 		r.Phase, r.Reason, r.Message = common.PhaseCanceled, ReasonCanceled, "canceled"+during(s)
 	case failed(s).Cause() != "":
-		if e.confined {
-			explainDenied(s.Failures)
-		}
-
 		r.Reason, r.Message = failed(s).Reason, failed(s).Cause()
 	case s.Totals.Failed > 0:
 		r.Reason, r.Message = ReasonTaskFailed, "a task failed, with a result too large to be read"
@@ -88,9 +84,7 @@ func verdict(run Spec, e ending) Result {
 
 	if r.Reason == ReasonPlaybookError {
 		r.Message = withoutPaths(run.Inputs.Parameters, withExplanation(run.Inputs, r.Message, e.warnings))
-		if e.confined && denied.MatchString(e.text) {
-			r.Message += notAllowed
-		}
+		r.Message = events.WithHint(r.Message, e.confined)
 	}
 
 	if r.Message == "" {

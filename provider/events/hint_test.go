@@ -1,0 +1,63 @@
+package events
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestHints says what to do about failures, and nothing where a hint would mislead.
+func TestHints(t *testing.T) {
+	const (
+		grant    = "on the provider itself (localhost) content may do only what spec.confinement of its configuration, or a flag --read-path or --write-path, allows"
+		terminal = "on the provider itself (localhost) content has no terminals unless a cluster scoped configuration has /dev/ptmx and /dev/pts in spec.confinement.writePaths"
+		vault    = "the password is in a credential of the configuration, which ANSIBLE_VAULT_PASSWORD_FILE in its spec.vars, or vault_password_file in an ansible.cfg, names"
+		itself   = "this address is the provider itself, which has no ssh: give the address of the host, or, to run there, ansible_connection: local"
+		become   = "the password is ansible_become_password, in an inventory or a file of variables"
+		install  = "unless it is misspelt, its role or collection is to be in spec.requirements of the configuration, or in the requirements.yml of a project"
+	)
+
+	toLocalhost := map[string]any{"ansible_host": "localhost", "ansible_connection": "local"}
+	toWeb := map[string]any{"ansible_host": "web", "ansible_connection": "ssh"}
+
+	for name, tc := range map[string]struct {
+		reason, host, message string
+		delegated             map[string]any
+		free                  bool
+		want                  string
+	}{
+		"Denied":           {reason: "What is not allowed on localhost may be for its configuration to allow.", host: "localhost", message: "[Errno 13] Permission denied: b'/srv/page'", want: grant},
+		"DeniedFile":       {reason: "Ansible does not say so of a file that a task copies, or copies to.", host: "localhost", message: "Failed to get information on remote file (/srv/page): None", want: grant},
+		"DeniedElsewhere":  {reason: "On other hosts that has to do with those.", host: "web", message: "Permission denied"},
+		"DeniedDelegated":  {reason: "A task that is delegated to localhost runs there.", host: "web", delegated: toLocalhost, message: "Permission denied", want: grant},
+		"DelegatedFrom":    {reason: "One that localhost delegates does not.", host: "localhost", delegated: toWeb, message: "Permission denied"},
+		"DeniedRead":       {reason: "Files for a host are read on the provider.", host: "web", message: "an error occurred while trying to read the file '/x': [Errno 13] Permission denied: b'/x'", want: grant},
+		"DeniedLookup":     {reason: "So lookups run there.", host: "web", message: "The lookup plugin 'ansible.builtin.file' failed: [Errno 13] Permission denied: '/x'", want: grant},
+		"DeniedUnconfined": {reason: "Where runs are not confined something else denies it.", host: "localhost", free: true, message: "Permission denied"},
+		"NoTerminal":       {reason: "What ansible.builtin.expect says sounds as if there were too few.", host: "localhost", message: "out of pty devices", want: terminal},
+		"NoPassword":       {reason: "Where the password of ansible-vault is.", host: "web", free: true, message: "Attempting to decrypt but no vault secrets found.", want: vault},
+		"WrongPassword":    {reason: "It may be another one.", host: "web", message: "Decryption failed (no vault secrets were found that could decrypt).", want: vault},
+		"NoPasswordOfFile": {reason: "Ansible may name the file.", host: "web", message: "A vault password or secret must be specified to decrypt vaulted.yml", want: vault},
+		"OtherVault":       {reason: "That of others is none.", host: "web", message: "cannot read the secret of the key vault"},
+		"Itself":           {reason: "The provider has no ssh.", host: "web", message: "Failed to connect to the host via ssh: ssh: connect to host 127.0.0.1 port 22: Connection refused", want: itself},
+		"Refused":          {reason: "Another host may be down.", host: "web", message: "ssh: connect to host 10.127.0.1 port 22: Connection refused"},
+		"Sudo":             {reason: "Where the password of sudo is.", host: "web", message: "Premature end of stream waiting for become success: sudo: a password is required", want: become},
+		"Collection":       {reason: "Content has to be named to be there.", host: "web", message: "couldn't resolve module/action 'community.nothing.foo'.", want: install},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res := map[string]any{"msg": tc.message + "\nmore"}
+			if tc.delegated != nil {
+				res["_ansible_delegated_vars"] = tc.delegated
+			}
+
+			want := tc.message + "\nmore"
+			if tc.want != "" {
+				want = strings.TrimSuffix(tc.message, ".") + "; " + tc.want + "\nmore"
+			}
+
+			stream := line(hostFailed, map[string]any{"host": tc.host, "res": res})
+			if got := record(t, stream, Options{Confined: !tc.free}).Summary().Failures[0].Message; got != want {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, want, got)
+			}
+		})
+	}
+}
