@@ -170,9 +170,9 @@ func TestAllNamespaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := map[string]string{
-				"/api":  `{"kind": "APIVersions", "versions": []}`,
-				"/apis": `{"kind": "APIGroupList", "groups": [{"name": "ansible.m.crossplane.io", "versions": [{"groupVersion": "ansible.m.crossplane.io/v1alpha1", "version": "v1alpha1"}], "preferredVersion": {"groupVersion": "ansible.m.crossplane.io/v1alpha1", "version": "v1alpha1"}}]}`,
-				"/apis/ansible.m.crossplane.io/v1alpha1":             `{"kind": "APIResourceList", "groupVersion": "ansible.m.crossplane.io/v1alpha1", "resources": [{"name": "ansibleruns", "namespaced": true, "kind": "AnsibleRun", "verbs": ["list"]}]}`,
+				"/api":                                   `{"kind": "APIVersions", "versions": []}`,
+				"/apis":                                  `{"kind": "APIGroupList", "groups": [{"name": "ansible.m.crossplane.io", "versions": [{"groupVersion": "ansible.m.crossplane.io/v1alpha1", "version": "v1alpha1"}], "preferredVersion": {"groupVersion": "ansible.m.crossplane.io/v1alpha1", "version": "v1alpha1"}}]}`,
+				"/apis/ansible.m.crossplane.io/v1alpha1": `{"kind": "APIResourceList", "groupVersion": "ansible.m.crossplane.io/v1alpha1", "resources": [{"name": "ansibleruns", "namespaced": true, "kind": "AnsibleRun", "verbs": ["list"]}]}`,
 				"/apis/ansible.m.crossplane.io/v1alpha1/ansibleruns": `{"apiVersion": "ansible.m.crossplane.io/v1alpha1", "kind": "AnsibleRunList", "items": [` + tc.items + `]}`,
 			}
 
