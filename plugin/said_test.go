@@ -53,8 +53,8 @@ func says(t *testing.T, s state, args ...string) (text string) {
 	return text
 }
 
-// undeletable is an AnsibleRun that is being deleted and cannot be, and an XR that wants it again.
-const undeletable = `
+// awaiting is an XR that wants an AnsibleRun again.
+const awaiting = `
 apiVersion: example.org/v1
 kind: Site
 metadata: {namespace: ns, name: shop, uid: shop}
@@ -65,7 +65,10 @@ status:
     status: "False"
     reason: DependencyNotReady
     message: "db: waiting for shop-db, which is being deleted: absent run failed: task \"Drop\" failed on host \"db1\": denied; repair the cause"
----
+`
+
+// undeletable is that AnsibleRun, which is being deleted and cannot be, with the XR.
+const undeletable = awaiting + `---
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
 metadata:
@@ -111,7 +114,7 @@ Run db (ns/shop-db): Failed 2m ago
 `,
 		},
 		"Predecessor": {
-			reason: "It is no name of a run that another one depends on.", command: "status --output=yaml", objects: undeletable[:strings.Index(undeletable, "---")],
+			reason: "It is no name of a run that another one depends on.", command: "status --output=yaml", objects: awaiting,
 			want: `apiVersion: example.org/v1
 kind: Site
 name: shop

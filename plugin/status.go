@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -138,30 +139,28 @@ func (p *plugin) show(nodes []*tree.Node, output string,
 }
 
 func (p *plugin) whyCommand() *cobra.Command {
-	show := func(nodes []*tree.Node) error {
-		for i, n := range nodes {
-			if i > 0 {
-				p.printf("\n")
-			}
-
-			p.printf("%s", text.Why(p.style(false), time.Now(), n))
-		}
-
-		return nil
-	}
-
 	c := p.command("why", "Say what objects wait for, and what to do",
 		"Say why an object is not ready: what it waits for, what has failed, and what to do. With --all-namespaces alone: "+
 			"of those AnsibleRuns that do not go on by themselves.",
-		func(_ context.Context, nodes []*tree.Node) error { return show(nodes) }, true)
+		func(_ context.Context, nodes []*tree.Node) error { return p.why(nodes) }, true)
 	p.withoutObject(c, func(all []*tree.Node) error {
-		stuck := text.Stuck(all)
-		if len(stuck) == 0 {
-			return p.show(all, "", text.Overview)
+		if stuck := text.Stuck(all); len(stuck) > 0 {
+			return p.why(stuck)
 		}
 
-		return show(stuck)
+		return p.show(all, "", text.Overview)
 	})
 
 	return c
+}
+
+func (p *plugin) why(nodes []*tree.Node) error {
+	var whys []string
+	for _, n := range nodes {
+		whys = append(whys, text.Why(p.style(false), time.Now(), n))
+	}
+
+	_, err := io.WriteString(p.out, strings.Join(whys, "\n"))
+
+	return err
 }
