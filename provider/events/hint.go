@@ -15,7 +15,7 @@ type hint struct {
 }
 
 // hints of which the first one that matches counts.
-var hints = []hint{
+var hints = []hint{ //nolint:gochecknoglobals // Go has no constant slices.
 	{
 		of: regexp.MustCompile(`out of pty devices`), confined: true,
 		text: "on the provider itself (localhost) content has no terminals unless a cluster scoped configuration has " +
@@ -25,13 +25,13 @@ var hints = []hint{
 		// None, too: so Ansible calls that it cannot read a file that is there.
 		of: regexp.MustCompile(`Permission denied|Operation not permitted|no new privileges|` +
 			`Failed to create temporary directory|Failed to get information on remote file \(.*\): None`), confined: true,
-		text: "on the provider itself (localhost) content may do only what spec.confinement of its configuration, or a flag " +
-			"--read-path or --write-path, allows",
+		text: "on the provider itself (localhost) content may do only what spec.confinement of its configuration, or a " +
+			"flag --read-path or --write-path, allows",
 	},
 	{
 		of: regexp.MustCompile(`no vault secrets|[Vv]ault password`),
-		text: "the password is in a credential of the configuration, which ANSIBLE_VAULT_PASSWORD_FILE in its spec.vars, or " +
-			"vault_password_file in an ansible.cfg, names",
+		text: "the password is in a credential of the configuration, which ANSIBLE_VAULT_PASSWORD_FILE in its spec.vars, " +
+			"or vault_password_file in an ansible.cfg, names",
 	},
 	{
 		of: regexp.MustCompile(`connect to (host|address) (127\.[\d.]+|localhost|::1) port \d+: Connection refused`),

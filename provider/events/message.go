@@ -112,7 +112,7 @@ func (r result) explain() string {
 // preface matches the words with which ansible-core begins messages since 2.19.
 var preface = regexp.MustCompile(
 	`^((Task|Module|Action) failed: |The command exited with a |Finalization of task args for '[^']+' failed: |` +
-		`A 'when' expression failed: )+`)
+		`A 'when' expression failed: |Unable to retrieve file contents\.\s+)+`)
 
 // remote matches the directory on a host in which Ansible keeps the files of a task, with a random name.
 var remote = regexp.MustCompile(`[^\s'"]*/\.ansible/tmp/ansible-tmp-[^/\s'"]+/`)

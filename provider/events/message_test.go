@@ -12,6 +12,7 @@ func TestText(t *testing.T) {
 		reason, text, want string
 	}{
 		"Error":     {reason: "Ansible marks an error.", text: "[WARNING]: a\n[ERROR]: b\nc\n", want: "b\nc"},
+		"Preface":   {reason: "What says nothing of why is left out.", text: "[ERROR]: Unable to retrieve file contents.\nCould not find or access 'nope.yml' on the Ansible Controller.\nIf\n", want: "Could not find or access 'nope.yml' on the Ansible Controller.\nIf"},
 		"Traceback": {reason: "Of a traceback the error is shown.", text: "[WARNING]: a\n" + traceback + "\n  File \"x\"\nPermissionError: no\n", want: "PermissionError: no"},
 		"Chain":     {reason: "The last error is the one that counts.", text: traceback + "\n  File \"x\"\nKeyError: 1\n\nAnother exception occurred:\n\n" + traceback + "\n  File \"y\"\n    ~~^^\nPermissionError: no\ndetails\n", want: "PermissionError: no\ndetails"},
 		"Output":    {reason: "The line about an error is first.", text: "a\nb: cannot c\nd\n", want: "b: cannot c\na\nd"},

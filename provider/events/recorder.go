@@ -177,7 +177,7 @@ func (r *Recorder) Text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return r.field(r.textLog.failure(), maxMessage)
+	return r.field(bare(r.textLog.failure()), maxMessage)
 }
 
 // Warnings that Ansible displayed, the first few, redacted and together at most
