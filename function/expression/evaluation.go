@@ -56,7 +56,7 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		return nil, false
 	}
 
-	return e.value(place{name: name}, r.of(e.data), e.known[name]), true
+	return e.value(place{name: name}, r.of(e.data)), true
 }
 
 // Parent is nil.

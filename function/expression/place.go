@@ -21,6 +21,15 @@ type place struct {
 	isIndex bool
 }
 
+// root returns the name of the root that the place is below.
+func (p *place) root() string {
+	for p.up != nil {
+		p = p.up
+	}
+
+	return p.name
+}
+
 // path of the names from that of the root on.
 func (p *place) path() []string {
 	if p.up == nil {
