@@ -2,7 +2,6 @@ package expression
 
 import (
 	"math"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -59,9 +58,12 @@ func (e *evaluation) value(at place, data any) ref.Val {
 	case float64:
 		return e.number(at, data)
 	case map[string]any:
-		return &object{view: view{place: at, evaluation: e}, fields: data, whole: data}
+		return e.value(at, Partial{Fields: data, Whole: data})
 	case Partial:
-		return &object{view: view{place: at, evaluation: e}, fields: data.Fields, whole: data.Whole}
+		o := &object{view: view{place: at, evaluation: e}, fields: data.Fields}
+		o.Mapper = types.NewStringInterfaceMap(&o.view, data.Whole)
+
+		return o
 	case []any:
 		l := &list{view: view{place: at, evaluation: e}, items: data}
 		l.Lister = types.NewDynamicList(&l.view, data)
@@ -129,38 +131,13 @@ type Partial struct {
 	Fields, Whole map[string]any
 }
 
-// An object is a JSON object as expressions see it: CEL's map of the whole, in which all fields can be found. Most
-// expressions pass through an object on the way to one field, so that the map is made only when it is asked for.
+// An object is a JSON object as expressions see it: CEL's map of the whole, in which all fields can be found.
 type object struct {
+	traits.Mapper
 	view
 
-	fields, whole map[string]any
+	fields map[string]any
 }
-
-var _ traits.Mapper = &object{}
-
-func (o *object) all() traits.Mapper { return types.NewStringInterfaceMap(&o.view, o.whole) }
-
-// ConvertToNative converts the whole.
-func (o *object) ConvertToNative(t reflect.Type) (any, error) { return o.all().ConvertToNative(t) }
-
-// ConvertToType converts the whole.
-func (o *object) ConvertToType(t ref.Type) ref.Val { return o.all().ConvertToType(t) }
-
-// Equal compares the whole.
-func (o *object) Equal(other ref.Val) ref.Val { return o.all().Equal(other) }
-
-// Iterator of the keys of the whole.
-func (o *object) Iterator() traits.Iterator { return o.all().Iterator() }
-
-// Size of the whole.
-func (o *object) Size() ref.Val { return types.Int(len(o.whole)) }
-
-// Type is that of maps.
-func (o *object) Type() ref.Type { return types.MapType }
-
-// Value is the whole as JSON.
-func (o *object) Value() any { return o.whole }
 
 // Find returns the value of a key, if it is there.
 func (o *object) Find(key ref.Val) (ref.Val, bool) {
