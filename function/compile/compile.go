@@ -138,7 +138,7 @@ func (c compiler) compile(path *field.Path, v any, types ...expression.Type) *ex
 
 // typed reports a computed value that can never be of one of these types.
 func (c compiler) typed(at *field.Path, t *expression.Template, types ...expression.Type) {
-	if !t.Computed() || t.Is(types...) {
+	if !t.Computed || t.Is(types...) {
 		return
 	}
 
@@ -198,6 +198,6 @@ func (c compiler) unreferables(p *plan.Plan) {
 	}
 
 	for _, t := range p.Reported() {
-		check(field.NewPath(t.Path()), t.ResourceNames())
+		check(field.NewPath(t.Path), t.ResourceNames())
 	}
 }

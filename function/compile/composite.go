@@ -24,12 +24,12 @@ func (c compiler) status(in map[string]any) *expression.Template {
 	path := field.NewPath("status")
 	t := c.compile(path, v, expression.Object)
 
-	if t.Fields() == nil && !t.Computed() {
+	if t.Fields == nil && !t.Computed {
 		c.add(field.Invalid(path, v, "must be fields, or an expression that is an object"))
 	}
 
 	for _, name := range manifest.ReservedStatus {
-		if _, ok := t.Fields()[name]; ok {
+		if _, ok := t.Fields[name]; ok {
 			c.add(field.Forbidden(path.Child(name), "this field is Crossplane's own"))
 		}
 	}
@@ -42,7 +42,7 @@ func statusSchema(status *expression.Template, xr map[string]any) *schema.Conver
 	of, _ := schema.Property(xr, "status")
 
 	// Other steps may set required fields that this input does not have.
-	if status.Fields() == nil {
+	if status.Fields == nil {
 		of = maps.Clone(of)
 		delete(of, "required")
 	}
@@ -54,7 +54,7 @@ func statusSchema(status *expression.Template, xr map[string]any) *schema.Conver
 func converter(t *expression.Template, of map[string]any) *schema.Converter {
 	c := schema.NewConverter(of)
 
-	for name, f := range t.Fields() {
+	for name, f := range t.Fields {
 		if below, known := schema.Property(of, name); known {
 			c.Fields[name] = converter(f, below)
 		}

@@ -62,7 +62,7 @@ func (c compiler) inventory(r input.Run) *plan.Value {
 	c.members(r.Path.Child(path.String()), all, c.group)
 
 	return &plan.Value{Template: all, Required: true, Inventory: &plan.Inventory{
-		Path: path.String(), Groups: all.Fields(), Beside: last > 0 || r.Object["project"] != nil,
+		Path: path.String(), Groups: all.Fields, Beside: last > 0 || r.Object["project"] != nil,
 	}}
 }
 
@@ -70,8 +70,8 @@ func (c compiler) inventory(r input.Run) *plan.Value {
 func (c compiler) group(path *field.Path, t *expression.Template) {
 	c.typed(path, t, expression.Object)
 
-	for _, part := range manifest.SortedKeys(t.Fields()) {
-		below, at := t.Fields()[part], path.Child(part)
+	for _, part := range manifest.SortedKeys(t.Fields) {
+		below, at := t.Fields[part], path.Child(part)
 
 		switch part {
 		case plan.GroupHosts:
@@ -91,9 +91,9 @@ func (c compiler) group(path *field.Path, t *expression.Template) {
 
 // members reports mistakes in groups or hosts with literal names.
 func (c compiler) members(path *field.Path, t *expression.Template, of func(*field.Path, *expression.Template)) {
-	for _, name := range manifest.SortedKeys(t.Fields()) {
+	for _, name := range manifest.SortedKeys(t.Fields) {
 		c.forbid(path.Child(name), ansible.CheckWord(name))
-		of(path.Child(name), t.Fields()[name])
+		of(path.Child(name), t.Fields[name])
 	}
 }
 
@@ -101,15 +101,15 @@ func (c compiler) members(path *field.Path, t *expression.Template, of func(*fie
 func (c compiler) hostVars(path *field.Path, t *expression.Template) {
 	c.typed(path, t, expression.Object)
 
-	for _, name := range manifest.SortedKeys(t.Fields()) {
-		c.variable(path.Child(name), name, t.Fields()[name], "")
+	for _, name := range manifest.SortedKeys(t.Fields) {
+		c.variable(path.Child(name), name, t.Fields[name], "")
 	}
 }
 
 // groupVars reports mistakes in the variables of a group: these are also variables of hosts from elsewhere.
 func (c compiler) groupVars(path *field.Path, t *expression.Template) {
-	for _, name := range manifest.SortedKeys(t.Fields()) {
-		if ansible.IsConnection(name) && t.Fields()[name].Computed() {
+	for _, name := range manifest.SortedKeys(t.Fields) {
+		if ansible.IsConnection(name) && t.Fields[name].Computed {
 			c.add(field.Forbidden(path.Child(name),
 				"an expression cannot say how all hosts of a group are reached: set the variable for each host"))
 		}

@@ -75,7 +75,7 @@ func (c compiler) name(r input.Run, t fields.Text, computed *expression.Template
 	}
 
 	if forbidden != "" {
-		c.add(field.Forbidden(c.at.Child(computed.Path()), forbidden))
+		c.add(field.Forbidden(c.at.Child(computed.Path), forbidden))
 	}
 }
 

@@ -73,9 +73,9 @@ func (c compiler) compute(r input.Run, name string, into map[string]any, namespa
 		into[name] = fields.Replace(path, name, into[name], func(t fields.Text) any { return c.text(r, t, namespaced) })
 	case f.Kind == fields.Computed:
 		t := c.compile(path, v)
-		for _, k := range manifest.SortedKeys(t.Fields()) {
-			c.typed(r.Path.Child(name).Key(k), t.Fields()[k], expression.String)
-			into[k] = &plan.Value{Template: t.Fields()[k], As: func(v any) (any, error) { return v, f.Check(v) }}
+		for _, k := range manifest.SortedKeys(t.Fields) {
+			c.typed(r.Path.Child(name).Key(k), t.Fields[k], expression.String)
+			into[k] = &plan.Value{Template: t.Fields[k], As: func(v any) (any, error) { return v, f.Check(v) }}
 		}
 	case f.Computes(v):
 		is := []expression.Type{input.Type(name)}
@@ -84,7 +84,7 @@ func (c compiler) compute(r input.Run, name string, into map[string]any, namespa
 		}
 
 		t := c.compile(path, v, is...)
-		for i, item := range t.Items() {
+		for i, item := range t.Items {
 			c.typed(r.Path.Child(name).Index(i), item, expression.String)
 		}
 

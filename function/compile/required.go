@@ -78,15 +78,15 @@ func (c compiler) requiredResource(path *field.Path, v v1alpha1.RequiredResource
 		r.Selector = c.compile(at, v.MatchName, expression.String)
 	}
 
-	for _, k := range manifest.SortedKeys(r.Selector.Fields()) {
-		c.typed(at.Key(k), r.Selector.Fields()[k], expression.String)
+	for _, k := range manifest.SortedKeys(r.Selector.Fields) {
+		c.typed(at.Key(k), r.Selector.Fields[k], expression.String)
 	}
 
 	if len(r.Selector.Runs()) > 0 {
 		c.add(field.Forbidden(at, "what is required cannot depend on runs"))
 	}
 
-	if !r.Selector.Computed() {
+	if !r.Selector.Computed {
 		return r
 	}
 

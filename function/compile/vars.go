@@ -20,7 +20,7 @@ func (c compiler) variables(r input.Run) plan.Variables {
 	v := plan.Variables{Templated: map[string]bool{}}
 
 	if set, ok := r.Object["vars"].(map[string]any); ok {
-		v.Vars = c.compile(field.NewPath("vars"), set).Fields()
+		v.Vars = c.compile(field.NewPath("vars"), set).Fields
 	}
 
 	for i, name := range r.Templated {
@@ -58,7 +58,7 @@ func (c compiler) source(path *field.Path, s v1alpha1.VarsSource) plan.VarsSourc
 	at := c.at.Child(path.String())
 	value := c.compile(path.Child("value"), s.Value, expression.Object)
 
-	if !value.Computed() {
+	if !value.Computed {
 		c.add(field.Invalid(at.Child("value"), s.Value, "must be an expression, as in ${xr.spec.parameters}"))
 	}
 
@@ -107,7 +107,7 @@ func variables(source v1alpha1.VarsSource, names []string) []string {
 // variable reports mistakes in a variable of a literal name. Ansible does not template its value when it is computed.
 func (c compiler) variable(path *field.Path, name string, t *expression.Template, hint string) {
 	switch {
-	case !t.Computed():
+	case !t.Computed:
 		c.forbid(path, ansible.CheckKey(name))
 	case !ansible.IsComputable(name):
 		c.add(field.Forbidden(path, "an expression cannot say how Ansible connects and what it executes"+hint))

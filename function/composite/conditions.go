@@ -50,7 +50,7 @@ func (e *evaluator) condition(ctx context.Context, c plan.Condition) Condition {
 			out.Status = ansiblerun.ConditionTrue
 		}
 	} else if status != nil {
-		e.invalid(c.Status.Path(), errors.New("must be true or false"))
+		e.invalid(c.Status.Path, errors.New("must be true or false"))
 	}
 
 	out.Message, _ = message.(string)
@@ -60,7 +60,7 @@ func (e *evaluator) condition(ctx context.Context, c plan.Condition) Condition {
 
 		if err := checkReason(word); err != nil {
 			out.Reason = reasonComputed
-			e.invalid(c.Reason.Path(), err)
+			e.invalid(c.Reason.Path, err)
 		}
 	}
 

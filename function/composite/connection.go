@@ -91,7 +91,7 @@ func (e *evaluator) detail(ctx context.Context, t *expression.Template, data exp
 	case v == nil:
 		return nil, false
 	case !isText:
-		e.invalid(t.Path(), errors.New("must be a string"))
+		e.invalid(t.Path, errors.New("must be a string"))
 		return nil, true
 	}
 
@@ -196,7 +196,7 @@ func (e *evaluator) secretName(ctx context.Context) (name, namespace string) {
 
 	name, ok := v.(string)
 	if len(problems) == 0 && (!ok || len(validation.IsDNS1123Subdomain(name)) > 0) {
-		e.invalid(d.Name.Path(), errors.Errorf("%s cannot be the name of an object", manifest.Show(v)))
+		e.invalid(d.Name.Path, errors.Errorf("%s cannot be the name of an object", manifest.Show(v)))
 	}
 
 	return name, d.Namespace

@@ -25,7 +25,7 @@ func (e *evaluator) status(ctx context.Context) (status map[string]any, conditio
 
 	var own, kept map[string]any
 
-	if t.Fields() == nil {
+	if t.Fields == nil {
 		own, kept, conditions = e.wholeStatus(ctx, t)
 	} else {
 		own, _ = e.field(ctx, t, e.plan.StatusSchema, e.runs.Observed.XR["status"]).(map[string]any)
@@ -45,7 +45,7 @@ func (e *evaluator) status(ctx context.Context) (status map[string]any, conditio
 
 	// A field that no step has any more goes, or it could have the status refused for ever.
 	was := e.runs.Observed.Status()
-	if own, kept = split(was, t); t.Fields() != nil {
+	if own, kept = split(was, t); t.Fields != nil {
 		kept = nil
 	}
 
@@ -67,7 +67,7 @@ func (e *evaluator) refused(status map[string]any) field.ErrorList {
 	was, _ := e.runs.Observed.XR["status"].(map[string]any)
 
 	_, others := split(was, e.plan.Status)
-	if e.plan.Status.Fields() == nil {
+	if e.plan.Status.Fields == nil {
 		maps.DeleteFunc(others, func(name string, _ any) bool { return e.runs.Observed.Status()[name] != nil })
 	}
 
@@ -83,13 +83,13 @@ func split(object map[string]any, t *expression.Template) (own, others map[strin
 	own, others = map[string]any{}, map[string]any{}
 
 	for name, v := range object {
-		below, ok := t.Fields()[name]
+		below, ok := t.Fields[name]
 		inner, isObject := v.(map[string]any)
 
 		switch {
 		case !ok:
 			others[name] = v
-		case !isObject || below.Fields() == nil:
+		case !isObject || below.Fields == nil:
 			own[name] = v
 		default:
 			o, rest := split(inner, below)
@@ -109,7 +109,7 @@ func split(object map[string]any, t *expression.Template) (own, others map[strin
 // has is true for a template that has a field.
 func has(t *expression.Template, path []string) bool {
 	for _, name := range path {
-		below, ok := t.Fields()[name]
+		below, ok := t.Fields[name]
 		if !ok {
 			return false
 		}
@@ -129,7 +129,7 @@ func (e *evaluator) wholeStatus(ctx context.Context,
 	v, ok := e.evaluate(ctx, t)
 
 	if object, is := v.(map[string]any); is {
-		conditions = e.reportedConditions(t.Path()+".conditions", object["conditions"])
+		conditions = e.reportedConditions(t.Path+".conditions", object["conditions"])
 		if len(e.problems) > before {
 			conditions = nil
 		}
@@ -142,17 +142,17 @@ func (e *evaluator) wholeStatus(ctx context.Context,
 
 	v, err := e.plan.StatusSchema.Convert(v)
 	if err != nil {
-		e.invalid(t.Path(), err)
+		e.invalid(t.Path, err)
 	}
 
 	status, object := v.(map[string]any)
 	if v != nil && !object {
-		e.invalid(t.Path(), errors.New("must be an object"))
+		e.invalid(t.Path, errors.New("must be an object"))
 	}
 
 	for _, name := range manifest.ReservedStatus {
 		if _, ok := status[name]; ok {
-			e.invalid(t.Path()+"."+name, errors.New("this field is Crossplane's own; leave it out of the value"))
+			e.invalid(t.Path+"."+name, errors.New("this field is Crossplane's own; leave it out of the value"))
 		}
 	}
 
@@ -170,7 +170,7 @@ func (e *evaluator) wholeStatus(ctx context.Context,
 // one. The result is nil for a field that is left out, and for an object that has no fields
 // left, or lacks one that the XRD requires.
 func (e *evaluator) field(ctx context.Context, t *expression.Template, of *schema.Converter, observed any) any {
-	if t.Fields() == nil {
+	if t.Fields == nil {
 		v, ok := e.evaluate(ctx, t)
 		v, err := of.Convert(v)
 
@@ -178,7 +178,7 @@ func (e *evaluator) field(ctx context.Context, t *expression.Template, of *schem
 		case ok && err == nil:
 			return v
 		case ok:
-			e.invalid(t.Path(), err)
+			e.invalid(t.Path, err)
 		}
 
 		// An observed value that does not fit the schema cannot be kept.
@@ -191,10 +191,10 @@ func (e *evaluator) field(ctx context.Context, t *expression.Template, of *schem
 	was, _ := observed.(map[string]any)
 	complete := true
 
-	for _, name := range manifest.SortedKeys(t.Fields()) {
-		field, known := t.Fields()[name], of.Fields[name]
+	for _, name := range manifest.SortedKeys(t.Fields) {
+		field, known := t.Fields[name], of.Fields[name]
 		if known == nil {
-			e.invalid(field.Path(), errors.New("the XRD does not declare this field"+schema.Hint(of.Schema, name)))
+			e.invalid(field.Path, errors.New("the XRD does not declare this field"+schema.Hint(of.Schema, name)))
 			continue
 		}
 

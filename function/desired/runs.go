@@ -372,7 +372,7 @@ func (r *renderer) withoutDependency(run *plan.Run, out Outcome, data expression
 			}
 
 			return r.Hold(out, []expression.Problem{{
-				Path: t.Path(),
+				Path: t.Path,
 				Kind: expression.NotSet,
 				Message: "runs." + what + " is not wanted any more; it stays as it is: to do without, write " + optional +
 					" and what else it may be, and to remove it, too, give it the same when",

@@ -79,10 +79,10 @@ func (l *Locals) Templates() []*Template {
 // find returns the local at a path, or the part of it that is written there, and the names of the path that lead
 // further.
 func (l *Locals) find(path []string) (*Template, []string) {
-	t := &Template{fields: l.compiled}
+	t := &Template{Fields: l.compiled}
 
-	for len(path) > 0 && t.fields[path[0]] != nil {
-		t, path = t.fields[path[0]], path[1:]
+	for len(path) > 0 && t.Fields[path[0]] != nil {
+		t, path = t.Fields[path[0]], path[1:]
 	}
 
 	return t, path

@@ -220,8 +220,8 @@ func (t *Template) ItemType() Type {
 	items, _ := t.schema["items"].(map[string]any)
 	is, _ := items["type"].(string)
 
-	for i, item := range t.items {
-		if is = string(item.Type()); item.Type() != t.items[0].Type() && i > 0 {
+	for i, item := range t.Items {
+		if is = string(item.Type()); item.Type() != t.Items[0].Type() && i > 0 {
 			return ""
 		}
 	}

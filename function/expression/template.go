@@ -13,17 +13,20 @@ import (
 
 // A Template is a JSON value with strings that may hold expressions. It is safe for concurrent use.
 type Template struct {
-	path string
+	// Path of the value.
+	Path string
+	// Computed is true when there is an expression in the value.
+	Computed bool
+	// Fields of the value, if it is an object, and Items, if it is a list.
+	Fields map[string]*Template
+	Items  []*Template
 
-	// literal value as it was written. It has fields, the names of which are sorted, or items, or parts, or is itself.
+	// literal value as it was written, and the names of its fields, which are sorted.
 	literal any
-	fields  map[string]*Template
 	names   []string
-	items   []*Template
 	// parts of a string. An object and a list have those of all values below, and names are text, too.
 	parts []part
 
-	computed bool
 	// schema of the value, as far as it is known.
 	schema map[string]any
 	// What all expressions below refer to.
@@ -32,7 +35,7 @@ type Template struct {
 
 // Compile a JSON value. The errors are all mistakes in its expressions.
 func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList) {
-	t := &Template{path: at.String(), literal: v, uses: newUses()}
+	t := &Template{Path: at.String(), literal: v, uses: newUses()}
 
 	var errs field.ErrorList
 
@@ -40,7 +43,7 @@ func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList
 		b, berrs := e.Compile(at, v)
 		errs = append(errs, berrs...)
 		t.parts = append(t.parts, b.parts...)
-		t.computed = t.computed || b.computed
+		t.Computed = t.Computed || b.Computed
 		t.join(b.uses, false)
 
 		return b
@@ -55,7 +58,7 @@ func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList
 		t.schema = typed(Number)
 	case map[string]any:
 		t.schema = mapOf(nil)
-		t.fields = make(map[string]*Template, len(v))
+		t.Fields = make(map[string]*Template, len(v))
 		t.names = slices.Sorted(maps.Keys(v))
 
 		for _, k := range t.names {
@@ -63,15 +66,15 @@ func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList
 				errs = append(errs, field.Invalid(at, k, misplaced(k)))
 			}
 
-			t.parts = append(t.parts, part{text: k, path: t.path})
-			t.fields[k] = below(at.Child(k), v[k])
+			t.parts = append(t.parts, part{text: k, path: t.Path})
+			t.Fields[k] = below(at.Child(k), v[k])
 		}
 	case []any:
 		t.schema = listOf(nil)
-		t.items = make([]*Template, len(v))
+		t.Items = make([]*Template, len(v))
 
 		for i := range v {
-			t.items[i] = below(at.Index(i), v[i])
+			t.Items[i] = below(at.Index(i), v[i])
 		}
 	case string:
 		errs = e.compileString(t, at, v)
@@ -100,12 +103,12 @@ func (e *Environment) compileString(t *Template, at *field.Path, s string) field
 	t.parts, t.schema = parts, typed(String)
 
 	for i := range parts {
-		if parts[i].path = t.path; !parts[i].expression {
+		if parts[i].path = t.Path; !parts[i].expression {
 			continue
 		}
 
 		p := e.compile(parts[i].text)
-		t.computed, parts[i].program = true, p
+		t.Computed, parts[i].program = true, p
 		t.join(p.uses, false)
 
 		// Each mistake shows the expression, and points into it.
@@ -120,18 +123,6 @@ func (e *Environment) compileString(t *Template, at *field.Path, s string) field
 
 	return errs
 }
-
-// Path of the value.
-func (t *Template) Path() string { return t.path }
-
-// Computed is true when there is an expression in the value.
-func (t *Template) Computed() bool { return t.computed }
-
-// Fields of the value, if it is an object.
-func (t *Template) Fields() map[string]*Template { return t.fields }
-
-// Items of the value, if it is a list.
-func (t *Template) Items() []*Template { return t.items }
 
 // Has is true when a string has the value of this expression in it.
 func (t *Template) Has(source string) bool {
@@ -159,7 +150,7 @@ func (t *Template) Text() []string {
 
 // MayBe is false for a value that the template cannot have, whatever its expressions are worth.
 func (t *Template) MayBe(v any) bool {
-	if !t.computed {
+	if !t.Computed {
 		literal, _, _ := t.Evaluate(context.Background(), Data{})
 		return manifest.Equal(literal, v)
 	}
@@ -191,16 +182,16 @@ func (t *Template) evaluate(ctx context.Context, data *Data) (v any, ok bool, pr
 	}
 
 	switch {
-	case t.fields != nil:
-		m := make(map[string]any, len(t.fields))
+	case t.Fields != nil:
+		m := make(map[string]any, len(t.Fields))
 		for _, k := range t.names {
-			below(t.fields[k], func(v any) { m[k] = v })
+			below(t.Fields[k], func(v any) { m[k] = v })
 		}
 
 		return m, true, problems
-	case t.items != nil:
-		l := make([]any, 0, len(t.items))
-		for _, i := range t.items {
+	case t.Items != nil:
+		l := make([]any, 0, len(t.Items))
+		for _, i := range t.Items {
 			below(i, func(v any) { l = append(l, v) })
 		}
 
@@ -253,7 +244,7 @@ func (t *Template) evaluateString(ctx context.Context, data *Data) (any, bool, [
 
 // problem of an expression, with its path.
 func (t *Template) problem(p Problem) Problem {
-	p.Path = t.path
+	p.Path = t.Path
 	return p
 }
 

@@ -87,21 +87,21 @@ func (e *evaluation) literals(groups map[string]*expression.Template) {
 	for name, g := range groups {
 		e.literal.Add(name)
 
-		if children := g.Fields()[GroupChildren]; children != nil {
-			e.literals(children.Fields())
+		if children := g.Fields[GroupChildren]; children != nil {
+			e.literals(children.Fields)
 		}
 
-		hosts := g.Fields()[GroupHosts]
+		hosts := g.Fields[GroupHosts]
 		if hosts == nil {
 			continue
 		}
 
-		for name := range hosts.Fields() {
+		for name := range hosts.Fields {
 			e.literal.Add(name)
 		}
 
-		for _, item := range hosts.Items() {
-			if !item.Computed() {
+		for _, item := range hosts.Items {
+			if !item.Computed {
 				e.literal.Add(strings.Join(item.Text(), ""))
 			}
 		}
@@ -154,16 +154,16 @@ func (e *evaluation) open(v any, isComputed bool) (opened any, computed, ok bool
 	switch {
 	case !isTemplate:
 		return v, isComputed, true
-	case t.Fields() != nil:
-		fields := make(map[string]any, len(t.Fields()))
-		for name, f := range t.Fields() {
+	case t.Fields != nil:
+		fields := make(map[string]any, len(t.Fields))
+		for name, f := range t.Fields {
 			fields[name] = f
 		}
 
 		return fields, false, true
-	case t.Items() != nil:
-		items := make([]any, len(t.Items()))
-		for i, item := range t.Items() {
+	case t.Items != nil:
+		items := make([]any, len(t.Items))
+		for i, item := range t.Items {
 			items[i] = item
 		}
 
@@ -172,7 +172,7 @@ func (e *evaluation) open(v any, isComputed bool) (opened any, computed, ok bool
 
 	v, ok = e.value(t)
 
-	return v, t.Computed(), ok
+	return v, t.Computed, ok
 }
 
 func (e *evaluation) value(t *expression.Template) (any, bool) {
@@ -316,7 +316,7 @@ func (e *evaluation) vars(path string, v any, isComputed, ofHost bool) any {
 				continue
 			}
 
-			unsafe = t.Computed()
+			unsafe = t.Computed
 		}
 
 		if !unsafe {

@@ -151,13 +151,13 @@ func (v *Value) evaluate(ctx context.Context, data expression.Data) (any, []expr
 		return nil, []expression.Problem{{Path: v.Template.Path(), Kind: expression.NotSet, Message: messageRequired}}
 	}
 
-	if list, isList := value.([]any); isList && len(list) == 0 && len(v.Template.Items()) > 0 {
-		return nil, []expression.Problem{{Path: v.Template.Path(), Kind: expression.NotSet, Message: messageNoItems}}
+	if list, isList := value.([]any); isList && len(list) == 0 && len(v.Template.Items) > 0 {
+		return nil, []expression.Problem{{Path: v.Template.Path, Kind: expression.NotSet, Message: messageNoItems}}
 	}
 
 	value, err := v.As(value)
 	if err != nil {
-		return nil, []expression.Problem{expression.InvalidAt(v.Template.Path(), err)}
+		return nil, []expression.Problem{expression.InvalidAt(v.Template.Path, err)}
 	}
 
 	return value, nil

@@ -191,7 +191,7 @@ func (c *Plan) ResourcesOf(ctx context.Context, data expression.Data,
 
 		for _, name := range manifest.SortedKeys(names) {
 			if err := c.Unreferable(name); err != nil {
-				problems = append(problems, expression.InvalidAt(t.Path(), errors.Wrapf(err, "resources[%.80q]", name)))
+				problems = append(problems, expression.InvalidAt(t.Path, errors.Wrapf(err, "resources[%.80q]", name)))
 				continue
 			}
 

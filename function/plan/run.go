@@ -94,7 +94,7 @@ func (run *Run) Owns(resource string) bool {
 // of the previous names.
 func (run *Run) mayHaveHad(name string) bool {
 	return run.ForEach != nil && run.PreviousNames != nil &&
-		slices.ContainsFunc(run.PreviousNames.Items(), func(t *expression.Template) bool { return t.MayBe(name) })
+		slices.ContainsFunc(run.PreviousNames.Items, func(t *expression.Template) bool { return t.MayBe(name) })
 }
 
 // WhenPerItem is true for a set with a when that refers to the item: each member is wanted or not by itself.
@@ -161,7 +161,7 @@ func (run *Run) CouldBe(o map[string]any) bool {
 
 	for name, t := range run.Variables.Vars {
 		v, ok := all[name]
-		if !ok && !t.Computed() || ok && !t.MayBe(v) {
+		if !ok && !t.Computed || ok && !t.MayBe(v) {
 			return false
 		}
 

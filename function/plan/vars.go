@@ -83,7 +83,7 @@ func (v Variables) Evaluate(ctx context.Context, data expression.Data) (map[stri
 
 		switch {
 		case !ok:
-		case !t.Computed() || v.Templated[name]:
+		case !t.Computed || v.Templated[name]:
 			vars[name] = value
 		default:
 			unsafe[name] = value

@@ -298,5 +298,5 @@ func (r *remover) mayBecome(resource string, run *plan.Run) bool {
 		return maker == run
 	}
 
-	return slices.ContainsFunc(run.PreviousNames.Items(), func(t *expression.Template) bool { return t.MayBe(resource) })
+	return slices.ContainsFunc(run.PreviousNames.Items, func(t *expression.Template) bool { return t.MayBe(resource) })
 }

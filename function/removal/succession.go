@@ -77,7 +77,7 @@ func literal(run *plan.Run, of *plan.Plan) map[string]any {
 	vars := map[string]any{}
 
 	for name, t := range run.Variables.Vars {
-		if !t.Computed() {
+		if !t.Computed {
 			vars[name], _, _ = t.Evaluate(context.Background(), expression.Data{})
 		}
 	}
@@ -105,7 +105,7 @@ func predecessor(run *plan.Run, before, after *plan.Plan) *plan.Run {
 	}
 
 	for _, was := range before.Runs {
-		for _, t := range run.PreviousNames.Items() {
+		for _, t := range run.PreviousNames.Items {
 			if after.ByResource[was.Name] == nil && t.MayBe(one(was)) {
 				return was
 			}

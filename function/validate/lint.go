@@ -113,7 +113,7 @@ func misfits(path *field.Path, of map[string]any, t *expression.Template) field.
 	want, wantItems := expression.Type(manifest.Text(of, "type")), expression.Type(manifest.Text(items, "type"))
 
 	switch {
-	case t.Fields() == nil && !t.Computed():
+	case t.Fields == nil && !t.Computed:
 		// A literal value needs no data.
 		v, _, _ := t.Evaluate(context.Background(), expression.Data{})
 		if _, err := schema.NewConverter(of).Convert(v); err != nil {
@@ -125,17 +125,17 @@ func misfits(path *field.Path, of map[string]any, t *expression.Template) field.
 	case !coercible(t.Type(), want):
 		return append(errs, field.Invalid(path, t.String(),
 			"must be of type "+string(want)+", as the XRD says, and is of type "+string(t.Type())))
-	case t.Items() == nil && !coercible(t.ItemType(), wantItems):
+	case t.Items == nil && !coercible(t.ItemType(), wantItems):
 		errs = append(errs, field.Invalid(path, t.String(),
 			"its items must be of type "+string(wantItems)+", as the XRD says, and are of type "+string(t.ItemType())))
 	}
 
-	for i, item := range t.Items() {
+	for i, item := range t.Items {
 		errs = append(errs, misfits(path.Index(i), items, item)...)
 	}
 
-	for _, name := range manifest.SortedKeys(t.Fields()) {
-		errs = append(errs, undeclared(path, of, name, t.Fields()[name])...)
+	for _, name := range manifest.SortedKeys(t.Fields) {
+		errs = append(errs, undeclared(path, of, name, t.Fields[name])...)
 	}
 
 	return errs
