@@ -138,16 +138,24 @@ func (c *call) of(e *evaluation, args []ref.Val) ref.Val {
 // workOf a call: to go through its arguments, and what a few functions do or make beyond that. The value is the first
 // one in the arguments that cannot be used; nil for none.
 func workOf(function string, args []ref.Val) (uint64, ref.Val) {
+	w := weigher{}
+
 	if function == functionRange {
-		return perTurn*length(args[0]) + sorting(args[0]), nil
+		if m, ok := args[0].(traits.Mapper); ok {
+			// Keys are put in order, and long ones are compared as far as they are equal.
+			for it := m.Iterator(); it.HasNext() == types.True; {
+				w.weigh(it.Next())
+			}
+		}
+
+		return w.work + perTurn*length(args[0]), nil
 	}
 
-	w := weigher{work: perCall}
 	for _, arg := range args {
 		w.weigh(arg)
 	}
 
-	n, first, others := w.work, length(args[0]), uint64(0)
+	n, first, others := perCall+w.work, length(args[0]), uint64(0)
 	for _, arg := range args[1:] {
 		others += length(arg)
 	}

@@ -6,8 +6,6 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
 )
 
@@ -118,17 +116,4 @@ func count(a *ast.AST) {
 			as(functionRange, e.AsComprehension().IterRange())
 		}
 	}))
-}
-
-// sorting returns the work to put the keys of a map in order: long ones are compared as far as they are equal.
-func sorting(v ref.Val) uint64 {
-	w := weigher{}
-
-	if m, ok := v.(traits.Mapper); ok {
-		for it := m.Iterator(); it.HasNext() == types.True; {
-			w.weigh(it.Next())
-		}
-	}
-
-	return w.work
 }

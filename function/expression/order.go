@@ -35,24 +35,15 @@ func (o ordered) Iterator() traits.Iterator {
 	return types.NewRefValList(types.DefaultTypeAdapter, keys).Iterator()
 }
 
-// compareKeys of maps: truth values, numbers, and then texts.
+// ranks of the types of keys: truth values come before numbers, and texts after them.
+var ranks = map[ref.Type]int{types.BoolType: -1, types.StringType: 1} //nolint:gochecknoglobals // It is a constant.
+
 func compareKeys(a, b ref.Val) int {
-	if c := cmp.Compare(rank(a), rank(b)); c != 0 {
+	if c := cmp.Compare(ranks[a.Type()], ranks[b.Type()]); c != 0 {
 		return c
 	}
 
 	n, _ := a.(traits.Comparer).Compare(b).(types.Int) // Keys can be compared.
 
 	return int(n)
-}
-
-func rank(key ref.Val) int {
-	switch key.(type) {
-	case types.Bool:
-		return 0
-	case types.Int, types.Uint, types.Double:
-		return 1
-	}
-
-	return 2
 }

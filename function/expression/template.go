@@ -221,15 +221,13 @@ func (t *Template) evaluateString(ctx context.Context, data *Data) (any, bool, [
 	)
 
 	for _, p := range t.parts {
-		if !p.expression {
-			s.WriteString(p.text)
-			continue
+		text, problem := p.text, (*Problem)(nil)
+		if p.expression {
+			text, problem = p.program.text(ctx, data)
 		}
 
-		text, problem := p.program.text(ctx, data)
 		if problem != nil {
 			problems = append(problems, t.problem(*problem))
-			continue
 		}
 
 		s.WriteString(text)
