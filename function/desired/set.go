@@ -25,7 +25,7 @@ func (r *renderer) renderSet(ctx context.Context, run *plan.Run, out Outcome) []
 
 	items, meant, problems := run.ForEach.Evaluate(ctx, r.Data)
 	if len(problems) == 0 && len(items) == 0 && r.exists(run, run.Name) {
-		problems = r.missingItems(run.ForEach.Items, meant)
+		problems = r.missingItems(ctx, run.ForEach.Items, meant)
 	}
 
 	if len(problems) > 0 {
@@ -65,11 +65,11 @@ func (r *renderer) renderSet(ctx context.Context, run *plan.Run, out Outcome) []
 
 // missingItems returns the problem of a set that has no items because its list is missing; none if an empty list is
 // meant. A missing list removes nothing, however the expression is written; an empty list removes all members.
-func (r *renderer) missingItems(items *expression.Template, meant bool) []expression.Problem {
+func (r *renderer) missingItems(ctx context.Context, items *expression.Template, meant bool) []expression.Problem {
 	what := "the list"
 
 	for _, path := range items.Defaulted() {
-		if !r.Data.Has(path) {
+		if !r.Data.Has(ctx, path) {
 			what, meant = strings.Join(path, "."), false
 			break
 		}

@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"context"
 	"regexp"
 	"strings"
 )
@@ -37,8 +38,17 @@ type Data struct {
 
 // Has is true for what is at a path that Defaulted returned. What is asked for in a list is an
 // item, and no field.
-func (d Data) Has(path []string) bool {
+func (d Data) Has(ctx context.Context, path []string) bool {
 	at := roots[path[0]].of(&d)
+
+	if path[0] == rootLocals {
+		l := d.Locals.local(ctx, path[1])
+		if !l.ok {
+			return false
+		}
+
+		at, path = l.value, path[1:]
+	}
 
 	for _, name := range path[1:] {
 		if p, ok := at.(Partial); ok {

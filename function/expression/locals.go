@@ -76,16 +76,15 @@ func (l *Locals) Templates() []*Template {
 	return slices.Collect(maps.Values(l.compiled))
 }
 
-// find returns the local at a path, or the part of it that is written there, and the names of the path that lead
-// further.
-func (l *Locals) find(path []string) (*Template, []string) {
+// find returns the local at a path, or the part of it that is written there.
+func (l *Locals) find(path []string) *Template {
 	t := &Template{Fields: l.compiled}
 
 	for len(path) > 0 && t.Fields[path[0]] != nil {
 		t, path = t.Fields[path[0]], path[1:]
 	}
 
-	return t, path
+	return t
 }
 
 // CompileLocals compiles the Locals that this Environment declares: only then do this and others that declare the same

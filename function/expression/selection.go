@@ -23,8 +23,6 @@ type selection struct {
 	asked int
 	// computed is the source of what is selected in brackets behind the path, where that is no literal.
 	computed string
-	// whole is true for a selection that is the whole expression.
-	whole bool
 }
 
 // asks is true for so many names of the path if the expression asks whether one of them is there.
@@ -57,7 +55,6 @@ func selectionFrom(e ast.NavigableExpr, info *ast.SourceInfo) selection {
 	for {
 		parent, ok := e.Parent()
 		if !ok {
-			s.whole = true
 			return s
 		}
 
@@ -272,27 +269,31 @@ func (t *Template) Resources(ctx context.Context, data Data) (map[string]bool, [
 
 // defaulted returns the paths, from a root, of the fields that an expression does without when they are not there:
 // those that it asks for, and those for which it has something else. Those of the locals that it refers to are among
-// them. Fields of runs, and of what other steps compose, are not: these may be gone on purpose.
+// them. What comes of runs, and of what other steps compose, is not: that may be gone on purpose.
 func (e *Environment) defaulted(selections []selection) [][]string {
 	var all [][]string
 
 	// Locals that refer to each other lead to the same field in many ways.
 	add := func(path []string) {
-		if path != nil && !contains(all, path) {
+		if !contains(all, path) {
 			all = append(all, path)
 		}
 	}
 
 	for _, s := range selections {
-		for n := len(s.path); s.asks(n); n-- { // The longest path says best what is missing.
-			add(e.pathOf(s.path[:n]))
-		}
+		given := roots[s.path[0]].given
 
 		if s.path[0] == rootLocals {
-			local, _ := e.declared.Locals.find(s.path[1:])
+			local := e.declared.Locals.find(s.path[1:])
+			given = len(local.Runs()) == 0 && len(local.ResourceNames()) == 0
+
 			for _, path := range local.Defaulted() {
 				add(path)
 			}
+		}
+
+		for n := len(s.path); given && s.asks(n); n-- { // The longest path says best what is missing.
+			add(s.path[:n])
 		}
 	}
 
@@ -303,30 +304,8 @@ func contains(paths [][]string, path []string) bool {
 	return slices.ContainsFunc(paths, func(other []string) bool { return slices.Equal(other, path) })
 }
 
-// pathOf returns the path of what is at a path below a root that is given; nil when that is elsewhere, or when a local
-// computes it.
-func (e *Environment) pathOf(path []string) []string {
-	if roots[path[0]].given {
-		return path
-	}
-
-	if path[0] != rootLocals {
-		return nil
-	}
-
-	local, rest := e.declared.Locals.find(path[1:])
-
-	if p := local.expression(); p != nil && len(p.selections) > 0 && p.selections[0].whole {
-		if above := e.pathOf(p.selections[0].path); above != nil {
-			return slices.Concat(above, rest)
-		}
-	}
-
-	return nil
-}
-
-// Defaulted returns the paths of the fields of the XR, of required resources, of the environment and of the context
-// that the expressions do without when they are not there, as in xr.spec.?users.orValue([]).
+// Defaulted returns the paths of the fields of the XR, of required resources, of the environment, of the context
+// and of locals that the expressions do without when they are not there, as in xr.spec.?users.orValue([]).
 func (t *Template) Defaulted() [][]string {
 	var all [][]string
 	for _, p := range t.parts {
