@@ -63,7 +63,8 @@ func NewEnvironment(d Declarations) *Environment {
 
 		t := cel.MapType(cel.StringType, cel.DynType)
 		if schema, ok := e.known[name]; ok {
-			t = e.types.object(prefix+name, schema)
+			e.types.objects[prefix+name] = schema
+			t = cel.ObjectType(prefix + name)
 		}
 
 		options = append(options, cel.Variable(name, t))

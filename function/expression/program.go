@@ -99,9 +99,6 @@ func (p *program) invalid(err error) *Problem {
 	return &Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()}
 }
 
-// messageNoOverload is how CEL says that operands do not go together.
-const messageNoOverload = "no such overload"
-
 // problem says why an expression has no value.
 func (p *program) problem(e *evaluation, err error) *Problem {
 	if e.problem != nil {
@@ -122,10 +119,6 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 	}
 
 	message := clip.Text(strings.TrimPrefix(err.Error(), "evaluation error: "), maxMessage)
-
-	if strings.HasPrefix(message, messageNoOverload) {
-		message += "; the types of its operands do not go together: convert them with string(…), int(…) or double(…)"
-	}
 
 	var at *types.Err
 	if errors.As(err, &at) && at.NodeID() != 0 {

@@ -115,12 +115,6 @@ type provider struct {
 // prefix of the names of types.
 const prefix = "ansible."
 
-// object returns the type of an object that has a schema.
-func (p provider) object(name string, schema map[string]any) *cel.Type {
-	p.objects[name] = schema
-	return cel.ObjectType(name)
-}
-
 // typeOf values with a schema. Strings are strings whatever their format, so that an expression means the same without
 // the schema. Kubernetes' own way from schemas to types has times and durations instead.
 func (p provider) typeOf(name string, schema map[string]any) *cel.Type {
@@ -150,7 +144,8 @@ func (p provider) typeOf(name string, schema map[string]any) *cel.Type {
 	case is == string(Object) && isMap:
 		return cel.MapType(cel.StringType, p.typeOf(name+".@value", values))
 	case is == string(Object) && len(properties) > 0:
-		return p.object(name, schema)
+		p.objects[name] = schema
+		return cel.ObjectType(name)
 	}
 
 	return cel.DynType
