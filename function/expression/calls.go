@@ -3,6 +3,8 @@ package expression
 import (
 	"cmp"
 	"regexp"
+	"regexp/syntax"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -14,6 +16,8 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
 	apiservercel "k8s.io/apiserver/pkg/cel"
+
+	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
@@ -33,6 +37,8 @@ const (
 	// perClause is how long a number becomes in a text, at most, and the time it
 	// takes, as bytes. Its precision has three digits.
 	perClause = 1320
+	// perSteps is how many instructions of a regular expression are looked at in a unit.
+	perSteps = 16
 )
 
 // A call goes through its arguments before it is made, and spends the work of that: authors of XRs choose values, so
@@ -58,7 +64,7 @@ func limited(env *cel.Env) interpreter.InterpretableDecorator {
 		}
 
 		switch made.Function() {
-		case overloads.Matches, functionFind, functionFindAll:
+		case overloads.Matches, "find", "findAll":
 			return searchOf(made)
 		}
 
@@ -253,4 +259,61 @@ func length(v ref.Val) uint64 {
 	}
 
 	return 1
+}
+
+// searched is a text that is searched for a regular expression, which spends the work of that.
+type searched struct {
+	interpreter.Interpretable
+
+	// size of the regular expression, in instructions.
+	size uint64
+	// all matches are looked for.
+	all bool
+}
+
+// Eval returns the text.
+func (s *searched) Eval(a interpreter.Activation) ref.Val {
+	const overhead, half = 3, 2
+
+	text := s.Interpretable.Eval(a)
+	bytes := length(text)
+	work := perCall + (bytes+1)*(overhead+s.size)/perSteps
+
+	if s.all {
+		// After each match it may go through all the rest of the text, however short the match is: half of it on average.
+		work *= 1 + bytes/half
+	}
+
+	evaluationOf(a).spend(work)
+
+	return text
+}
+
+// searchOf a text for a regular expression, which CEL compiles once. It is literal: a short one that the author of an
+// XR chose could become large, and take long to compile.
+func searchOf(made interpreter.InterpretableCall) (interpreter.Interpretable, error) {
+	args := slices.Clone(made.Args())
+
+	literal, ok := args[1].(interpreter.InterpretableConst)
+	if !ok {
+		return nil, errors.Errorf(
+			"the regular expression of %[1]s must be literal, as in xr.metadata.name.%[1]s('^[a-z]+'); to look for a text, "+
+				"write contains, startsWith or ==", made.Function())
+	}
+
+	source, _ := literal.Value().(types.String)
+
+	parsed, err := syntax.Parse(string(source), syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+
+	program, err := syntax.Compile(parsed.Simplify()) // Repetitions are written out.
+	if err != nil {
+		return nil, err
+	}
+
+	args[0] = &searched{Interpretable: args[0], size: uint64(len(program.Inst)), all: made.Function() == "findAll"}
+
+	return interpreter.NewCall(made.ID(), made.Function(), made.OverloadID(), args, nil), nil
 }

@@ -3,6 +3,6 @@
 // once for a Composition; the Template is evaluated with the Data of each XR. The mistakes and Problems say in one
 // line what is wrong, and where.
 //
-// value.go has the values that expressions see, library.go the functions that they call, and budget.go, calls.go and
-// pattern.go the limits of their work.
+// value.go has the values that expressions see, library.go the functions that they call, and budget.go and calls.go the
+// limits of their work.
 package expression
