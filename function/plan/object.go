@@ -148,7 +148,7 @@ func (v *Value) evaluate(ctx context.Context, data expression.Data) (any, []expr
 	case !ok && v.Entry:
 		return v, nil
 	case !ok:
-		return nil, []expression.Problem{{Path: v.Template.Path(), Kind: expression.NotSet, Message: messageRequired}}
+		return nil, []expression.Problem{{Path: v.Template.Path, Kind: expression.NotSet, Message: messageRequired}}
 	}
 
 	if list, isList := value.([]any); isList && len(list) == 0 && len(v.Template.Items) > 0 {
