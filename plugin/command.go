@@ -37,9 +37,6 @@ const (
 // page is how many objects a list has at most.
 const page = 500
 
-// example says how to name an object.
-const example = "name an object as TYPE NAME or TYPE/NAME, for example ansibleruns.ansible.m.crossplane.io/motd"
-
 // plugin is what all commands share.
 type plugin struct {
 	out, errs io.Writer
@@ -135,7 +132,8 @@ func (p *plugin) command(use, short, long string, run func(ctx context.Context, 
 // a type without being asked to.
 func (p *plugin) roots(args []string, reads bool) ([]corev1.ObjectReference, error) {
 	if len(args) == 0 {
-		return nil, errors.New(example)
+		return nil, errors.New(
+			"name an object as TYPE NAME or TYPE/NAME, for example ansibleruns.ansible.m.crossplane.io/motd")
 	}
 
 	config, err := p.flags.ToRESTConfig()

@@ -169,7 +169,7 @@ func TestAllNamespaces(t *testing.T) {
 			reason: "It is said of those that do not go on by themselves.", items: ready + "," + string(failed),
 			want: "AnsibleRun ns/motd: Failed",
 		},
-		"Ready": {reason: "There may be none.", items: ready, want: "AnsibleRuns: 1 (1 Ready)\n"},
+		"Ready": {reason: "There may be none.", items: ready, want: "All AnsibleRuns go on by themselves.\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := map[string]string{

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -45,7 +44,7 @@ func (p *plugin) statusCommand() *cobra.Command {
 		case watch && output != "":
 			return errors.New("--watch shows lines: leave out --output")
 		case watch && len(args) == 0:
-			return errors.New("--watch needs an object: " + example)
+			return errors.New("--watch needs an object")
 		}
 
 		return nil
@@ -142,25 +141,8 @@ func (p *plugin) whyCommand() *cobra.Command {
 	c := p.command("why", "Say what objects wait for, and what to do",
 		"Say why an object is not ready: what it waits for, what has failed, and what to do. With --all-namespaces alone: "+
 			"of those AnsibleRuns that do not go on by themselves.",
-		func(_ context.Context, nodes []*tree.Node) error { return p.why(nodes) }, true)
-	p.withoutObject(c, func(all []*tree.Node) error {
-		if stuck := text.Stuck(all); len(stuck) > 0 {
-			return p.why(stuck)
-		}
-
-		return p.show(all, "", text.Overview)
-	})
+		func(_ context.Context, nodes []*tree.Node) error { return p.show(nodes, "", text.Why) }, true)
+	p.withoutObject(c, func(all []*tree.Node) error { return p.show(text.Stuck(all), "", text.Why) })
 
 	return c
-}
-
-func (p *plugin) why(nodes []*tree.Node) error {
-	var whys []string
-	for _, n := range nodes {
-		whys = append(whys, text.Why(p.style(false), time.Now(), n))
-	}
-
-	_, err := io.WriteString(p.out, strings.Join(whys, "\n"))
-
-	return err
 }

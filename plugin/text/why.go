@@ -10,9 +10,38 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
-// Why an object is as it is: what the table of Status says of it and of its runs, and what to do. Runs that are as they
-// should be are left out, and the most important ones come first.
-func Why(s Style, now time.Time, root *tree.Node) string {
+// Why objects are as they are: what the table of Status says of them and of their runs, and what to do. Runs that are as
+// they should be are left out, and the most important ones come first.
+func Why(s Style, now time.Time, roots ...*tree.Node) string {
+	var b strings.Builder
+
+	if len(roots) == 0 {
+		b.WriteString("All AnsibleRuns go on by themselves.\n")
+	}
+
+	for i, root := range roots {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+
+		for _, n := range unready(root) {
+			b.WriteString(called(n) + ": " + s.Paint(color(n.State), string(n.State)) + details(now, n) + "\n")
+
+			for _, f := range s.facts(now, n) {
+				b.WriteString("  " + s.Paint(f.color, f.text) + "\n")
+			}
+
+			for _, text := range append(deletion(n), advise(n)...) {
+				b.WriteString("  " + text + "\n")
+			}
+		}
+	}
+
+	return b.String()
+}
+
+// unready are the XRs of a tree, and what of it is not as it should be.
+func unready(root *tree.Node) []*tree.Node {
 	nodes := root.Composites()
 
 	leaves := root.Leaves()
@@ -28,21 +57,7 @@ func Why(s Style, now time.Time, root *tree.Node) string {
 		}
 	}
 
-	var b strings.Builder
-
-	for _, n := range nodes {
-		b.WriteString(called(n) + ": " + s.Paint(color(n.State), string(n.State)) + details(now, n) + "\n")
-
-		for _, f := range s.facts(now, n) {
-			b.WriteString("  " + s.Paint(f.color, f.text) + "\n")
-		}
-
-		for _, text := range append(deletion(n), advise(n)...) {
-			b.WriteString("  " + text + "\n")
-		}
-	}
-
-	return b.String()
+	return nodes
 }
 
 // called is what a run of an XR is called.
