@@ -142,8 +142,8 @@ func TestEnds(t *testing.T) {
 		"percentage": {"So it does with max_fail_percentage.", "a: the reason"},
 		"norole": {
 			"A role may not be there.",
-			"the role 'acme.postgres.server' was not found in " +
-				"roles:/play/.ansible/roles:/usr/share/ansible/roles:/etc/ansible/roles:/play/project\nOrigin: playbook.yml:3:5",
+			"the role 'acme.postgres.server' was not found; unless it is misspelt, its role or collection is to be in " +
+				"spec.requirements of the configuration, or in the requirements.yml of a project\nOrigin: playbook.yml:3:5",
 		},
 		"syntax": {
 			"The excerpt of a playbook is left out.",
@@ -151,7 +151,8 @@ func TestEnds(t *testing.T) {
 				"Origin: playbook.yml:3:15",
 		},
 		"vaultfile": {
-			"A password may be missing.", "Attempting to decrypt but no vault secrets found.\nOrigin: secret.yml",
+			"A password may be missing.", "Attempting to decrypt but no vault secrets found; the password is in a credential of the configuration, which " +
+				"ANSIBLE_VAULT_PASSWORD_FILE in its spec.vars, or vault_password_file in an ansible.cfg, names\nOrigin: secret.yml",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

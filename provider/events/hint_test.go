@@ -11,7 +11,7 @@ func TestHints(t *testing.T) {
 		grant    = "on the provider itself (localhost) content may do only what spec.confinement of its configuration, or a flag --read-path or --write-path, allows"
 		terminal = "on the provider itself (localhost) content has no terminals unless a cluster scoped configuration has /dev/ptmx and /dev/pts in spec.confinement.writePaths"
 		vault    = "the password is in a credential of the configuration, which ANSIBLE_VAULT_PASSWORD_FILE in its spec.vars, or vault_password_file in an ansible.cfg, names"
-		itself   = "this address is the provider itself, which has no ssh: give the address of the host, or, to run there, ansible_connection: local"
+		itself   = "this address is the provider itself, which has no ssh: give that of the host, or, to run there, ansible_connection: local"
 		become   = "the password is ansible_become_password, in an inventory or a file of variables"
 		install  = "unless it is misspelt, its role or collection is to be in spec.requirements of the configuration, or in the requirements.yml of a project"
 	)

@@ -44,10 +44,8 @@ type result struct {
 	Label        json.RawMessage `json:"_ansible_item_label"`
 	FailedWhen   json.RawMessage `json:"failed_when_result"`
 	Attempts     json.RawMessage `json:"attempts"`
-	// Delegated has variables of the host that another one has delegated the task to.
-	Delegated struct {
-		Connection string `json:"ansible_connection"`
-	} `json:"_ansible_delegated_vars"`
+	// Delegated has variables of the host that the task was delegated to.
+	Delegated map[string]any `json:"_ansible_delegated_vars"`
 	// Modules that have failed to gather facts.
 	Modules map[string]json.RawMessage `json:"failed_modules"`
 
@@ -80,12 +78,10 @@ func (r result) explain() string {
 	switch unsaid := m == "" || m == "Unknown error."; {
 	case unsaid && text(r.FailedWhen) == "true":
 		m = failedWhen // The module has succeeded, and says nothing of why.
-	case unsaid && text(r.IncludeVars) != "":
-		m = text(r.IncludeVars)
-	case unsaid && text(r.Attempts) != "":
+	case unsaid && len(r.Attempts) > 0:
 		m = "its 'until' was not true (attempts: " + text(r.Attempts) + ")"
-	case m != "" && unsaid:
-		m = "the module does not say why"
+	case unsaid:
+		m = cmp.Or(text(r.IncludeVars), strings.Replace(m, "Unknown error.", "the module does not say why", 1))
 	}
 
 	summary, rest, more := strings.Cut(m, "\n")
@@ -117,8 +113,54 @@ var preface = regexp.MustCompile(
 // remote matches the directory on a host in which Ansible keeps the files of a task, with a random name.
 var remote = regexp.MustCompile(`[^\s'"]*/\.ansible/tmp/ansible-tmp-[^/\s'"]+/`)
 
+// noRole matches the directories that were searched for a role. Users do not know these.
+var noRole = regexp.MustCompile(`[Tt](he role '[^']+' was not found) in:? \S+`)
+
 // bare returns a message without the words that say nothing of why.
-func bare(m string) string { return preface.ReplaceAllLiteralString(m, "") }
+func bare(m string) string {
+	return noRole.ReplaceAllString(preface.ReplaceAllLiteralString(m, ""), "t${1}")
+}
+
+// hints say what to do about failures: of a confined run, or of any. The first one that matches counts.
+var hints = []struct { //nolint:gochecknoglobals // Go has no constant slices.
+	of       *regexp.Regexp
+	confined bool
+	text     string
+}{
+	{regexp.MustCompile(`out of pty devices`), true, "on the provider itself (localhost) content has no terminals unless a " +
+		"cluster scoped configuration has /dev/ptmx and /dev/pts in spec.confinement.writePaths"},
+	// None, too: so Ansible calls that it cannot read a file that is there.
+	{regexp.MustCompile(`Permission denied|Operation not permitted|no new privileges|Failed to create temporary directory|` +
+		`Failed to get information on remote file \(.*\): None`), true, "on the provider itself (localhost) content may do " +
+		"only what spec.confinement of its configuration, or a flag --read-path or --write-path, allows"},
+	{regexp.MustCompile(`no vault secrets|[Vv]ault password`), false, "the password is in a credential of the " +
+		"configuration, which ANSIBLE_VAULT_PASSWORD_FILE in its spec.vars, or vault_password_file in an ansible.cfg, names"},
+	{regexp.MustCompile(`connect to (host|address) (127\.[\d.]+|localhost|::1) port \d+: Connection refused`), false, "this " +
+		"address is the provider itself, which has no ssh: give that of the host, or, to run there, ansible_connection: local"},
+	{regexp.MustCompile(`become success: sudo: a password is required|(Missing|Incorrect) sudo password`), false,
+		"the password is ansible_become_password, in an inventory or a file of variables"},
+	{regexp.MustCompile(`couldn't resolve module/action|the role '[^']+' was not found`), false, "unless it is misspelt, its " +
+		"role or collection is to be in spec.requirements of the configuration, or in the requirements.yml of a project"},
+}
+
+// withHint returns a message about a failure with what to do in its first line. Confined is true where the confinement
+// of the run may be the cause.
+func withHint(message string, confined bool) string {
+	for _, h := range hints {
+		if (confined || !h.confined) && h.of.MatchString(message) {
+			return appended(message, "; "+h.text)
+		}
+	}
+
+	return message
+}
+
+// appended returns a message with a text at the end of its first line.
+func appended(message, text string) string {
+	line, rest, _ := strings.Cut(message, "\n")
+
+	return strings.TrimSuffix(strings.TrimSuffix(line, ".")+text+"\n"+rest, "\n")
+}
 
 // refusal matches what an API server of Kubernetes says of a request, and in it a text in quotes. Modules may show it
 // as bytes of Python.
@@ -201,18 +243,13 @@ func (r result) detail() string {
 	return ""
 }
 
-// onProvider is true for a result of the provider itself, for a host or one that the host has delegated the task to.
+// onProvider is true for what was done on the provider itself, which reads files for all hosts.
 func (r result) onProvider(host, message string) bool {
-	here := host == "localhost"
-	if c := r.Delegated.Connection; c != "" {
-		here = strings.HasSuffix(c, "local")
-	}
+	connection, delegated := r.Delegated["ansible_connection"]
 
-	return here || ofController.MatchString(message)
+	return connection == "local" || host == "localhost" && !delegated ||
+		strings.Contains(message, "trying to read the file") || strings.Contains(message, "lookup plugin")
 }
-
-// ofController matches what reads files on the provider, whatever the host.
-var ofController = regexp.MustCompile(`trying to read the file|lookup plugin`)
 
 var (
 	// exception matches the end of a traceback, which no line of it is like.

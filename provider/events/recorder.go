@@ -20,10 +20,9 @@ type Recorder struct {
 	// secrets of the inputs, and connection details that the content has published so far.
 	secrets *redact.Set
 	// inputs are the secrets of the inputs alone.
-	inputs *redact.Set
-	hidden []string
-	watch  Watch
-	// confined is true if the run is.
+	inputs   *redact.Set
+	hidden   []string
+	watch    Watch
 	confined bool
 
 	out, err lines
@@ -177,7 +176,7 @@ func (r *Recorder) Text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return r.field(bare(r.textLog.failure()), maxMessage)
+	return withHint(r.field(bare(r.textLog.failure()), maxMessage), r.confined)
 }
 
 // Warnings that Ansible displayed, the first few, redacted and together at most
@@ -186,7 +185,7 @@ func (r *Recorder) Warnings() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return r.field(strings.Join(r.textLog.warnings(), "\n"), maxMessage)
+	return withHint(r.field(strings.Join(r.textLog.warnings(), "\n"), maxMessage), r.confined)
 }
 
 // Tail is the end of what a terminal would have shown, redacted and at most

@@ -115,7 +115,7 @@ func TestStreams(t *testing.T) {
 			stream: "nomodule",
 			want: want{
 				text: "couldn't resolve module/action 'acme.postgres.database'. This often indicates a misspelling, " +
-					"missing collection, or incorrect module path.\nOrigin: playbook.yml:5:5",
+					"missing collection, or incorrect module path; unless it is misspelt, its role or collection is to be in spec.requirements of the configuration, or in the requirements.yml of a project\nOrigin: playbook.yml:5:5",
 				warnings: "Error loading plugin 'acme.postgres.database': No module named 'ansible_collections.acme'",
 			},
 		},

@@ -173,7 +173,7 @@ func (r *Recorder) explain(e event, d data) string {
 		m = "item " + label + ": " + m
 	}
 
-	return WithHint(r.field(m, maxMessage), r.confined && res.onProvider(d.Host, m))
+	return withHint(r.field(m, maxMessage), r.confined && res.onProvider(d.Host, m))
 }
 
 // recordFailure records a failure. When there are too many, the last failure of a host replaces

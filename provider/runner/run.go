@@ -128,7 +128,6 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, w events.Watch) (Res
 	e := ending{
 		summary: summary, code: code, cause: cause, text: withUserNames(run.Inputs, rec.Text()), warnings: withUserNames(
 			run.Inputs, rec.Warnings()),
-		confined: p.Domain.Confined,
 	}
 
 	if ranFull(e) {

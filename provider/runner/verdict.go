@@ -26,8 +26,6 @@ type ending struct {
 	cause error
 	// text and warnings that were written beside the events.
 	text, warnings string
-	// confined is true when the run could reach only what it was allowed to.
-	confined bool
 }
 
 // noHosts is what Ansible says when a limit leaves no host of an inventory. It then ends before the first play.
@@ -84,7 +82,6 @@ func verdict(run Spec, e ending) Result {
 
 	if r.Reason == ReasonPlaybookError {
 		r.Message = withoutPaths(run.Inputs.Parameters, withExplanation(run.Inputs, r.Message, e.warnings))
-		r.Message = events.WithHint(r.Message, e.confined)
 	}
 
 	if r.Message == "" {
