@@ -127,20 +127,34 @@ var hints = []struct { //nolint:gochecknoglobals // Go has no constant slices.
 	confined bool
 	text     string
 }{
-	{regexp.MustCompile(`out of pty devices`), true, "on the provider itself (localhost) content has no terminals unless a " +
-		"cluster scoped configuration has /dev/ptmx and /dev/pts in spec.confinement.writePaths"},
+	{regexp.MustCompile(`out of pty devices`), true, "on the provider itself (localhost) content has no terminals " +
+		"unless a cluster scoped configuration has /dev/ptmx and /dev/pts in spec.confinement.writePaths"},
 	// None, too: so Ansible calls that it cannot read a file that is there.
-	{regexp.MustCompile(`Permission denied|Operation not permitted|no new privileges|Failed to create temporary directory|` +
-		`Failed to get information on remote file \(.*\): None`), true, "on the provider itself (localhost) content may do " +
-		"only what spec.confinement of its configuration, or a flag --read-path or --write-path, allows"},
-	{regexp.MustCompile(`no vault secrets|[Vv]ault password`), false, "the password is in a credential of the " +
-		"configuration, which ANSIBLE_VAULT_PASSWORD_FILE in its spec.vars, or vault_password_file in an ansible.cfg, names"},
-	{regexp.MustCompile(`connect to (host|address) (127\.[\d.]+|localhost|::1) port \d+: Connection refused`), false, "this " +
-		"address is the provider itself, which has no ssh: give that of the host, or, to run there, ansible_connection: local"},
-	{regexp.MustCompile(`become success: sudo: a password is required|(Missing|Incorrect) sudo password`), false,
-		"the password is ansible_become_password, in an inventory or a file of variables"},
-	{regexp.MustCompile(`couldn't resolve module/action|the role '[^']+' was not found`), false, "unless it is misspelt, its " +
-		"role or collection is to be in spec.requirements of the configuration, or in the requirements.yml of a project"},
+	{
+		regexp.MustCompile(`Permission denied|Operation not permitted|no new privileges|` +
+			`Failed to create temporary directory|Failed to get information on remote file \(.*\): None`), true,
+		"on the provider itself (localhost) content may do only what spec.confinement of its configuration, " +
+			"or a flag --read-path or --write-path, allows",
+	},
+	{
+		regexp.MustCompile(`no vault secrets|[Vv]ault password`), false,
+		"the password is in a credential of the configuration, which ANSIBLE_VAULT_PASSWORD_FILE in its spec.vars, " +
+			"or vault_password_file in an ansible.cfg, names",
+	},
+	{
+		regexp.MustCompile(`connect to (host|address) (127\.[\d.]+|localhost|::1) port \d+: Connection refused`), false,
+		"this address is the provider itself, which has no ssh: give that of the host, or, to run there, " +
+			"ansible_connection: local",
+	},
+	{
+		regexp.MustCompile(`become success: sudo: a password is required|(Missing|Incorrect) sudo password`), false,
+		"the password is ansible_become_password, in an inventory or a file of variables",
+	},
+	{
+		regexp.MustCompile(`couldn't resolve module/action|the role '[^']+' was not found`), false,
+		"unless it is misspelt, its role or collection is to be in spec.requirements of the configuration, " +
+			"or in the requirements.yml of a project",
+	},
 }
 
 // withHint returns a message about a failure with what to do in its first line. Confined is true where the confinement
