@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
-// Why objects are as they are: what the table of Status says of them and of their runs, and what to do. Runs that are as
-// they should be are left out, and the most important ones come first.
+// Why objects are as they are: what the table of Status says of them and of their runs, and what to do. Runs that are
+// as they should be are left out, and the most important ones come first.
 func Why(s Style, now time.Time, roots ...*tree.Node) string {
 	var b strings.Builder
 
