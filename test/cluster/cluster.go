@@ -136,6 +136,27 @@ func (c *Cluster) Apply(t *testing.T, manifests string, data any) []Object {
 	return out
 }
 
+// Account is a template of a service account with the rights of one rule in the namespace of the data.
+func Account(name, rule string) string {
+	return fmt.Sprintf(`
+apiVersion: v1
+kind: ServiceAccount
+metadata: {namespace: [[.Namespace]], name: %[1]s}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {namespace: [[.Namespace]], name: %[1]s}
+rules: [%[2]s]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {namespace: [[.Namespace]], name: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %[1]s}
+subjects: [{kind: ServiceAccount, namespace: [[.Namespace]], name: %[1]s}]
+---
+`, name, rule)
+}
+
 // ServerApply an object, and leave it there.
 func (c *Cluster) ServerApply(ctx context.Context, u *unstructured.Unstructured) error {
 	return c.Kube.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("e2e"), client.ForceOwnership)

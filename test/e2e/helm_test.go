@@ -75,7 +75,7 @@ func TestHelm(t *testing.T) {
 	}{kubernetesData: k, Git: served(t, sources.Git(t, root)), Helm: filepath.Join(directory(t), "helm"), Title: "first"}
 	command(t, root, "cp", tool, d.Helm) // Runs may read the directory.
 
-	cp.Apply(t, account(`{apiGroups: ["", apps], resources: [configmaps, deployments, secrets], verbs: [get, list, watch, create, update, patch, delete]}`)+`
+	cp.Apply(t, Account("deployer", `{apiGroups: ["", apps], resources: [configmaps, deployments, secrets], verbs: [get, list, watch, create, update, patch, delete]}`)+`
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ProviderConfig
 metadata: {namespace: [[.Namespace]], name: helm}

@@ -25,29 +25,8 @@ func newKubernetes(t *testing.T) kubernetesData {
 	return kubernetesData{Namespace: cp.Namespace(t), Galaxy: served(t, sources.NewGalaxy(t, kubernetesCore))}
 }
 
-// account is that of a tenant, with the rights of one rule.
-func account(rule string) string {
-	return `
-apiVersion: v1
-kind: ServiceAccount
-metadata: {namespace: [[.Namespace]], name: deployer}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {namespace: [[.Namespace]], name: deployer}
-rules: [` + rule + `]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {namespace: [[.Namespace]], name: deployer}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: deployer}
-subjects: [{kind: ServiceAccount, namespace: [[.Namespace]], name: deployer}]
----
-`
-}
-
 // deployer is an account of a tenant, and a configuration that gives its rights to runs.
-var deployer = account(`{apiGroups: ["", apps], resources: [configmaps, deployments], verbs: ["*"]}`) + `
+var deployer = Account("deployer", `{apiGroups: ["", apps], resources: [configmaps, deployments], verbs: ["*"]}`) + `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ProviderConfig
 metadata: {namespace: [[.Namespace]], name: kubernetes}

@@ -20,7 +20,7 @@ import (
 
 // attacking is a run that carries out attacks, a shell script each, and publishes the names of those
 // that succeed. It then waits at the gate, as the victim of others.
-const attacking = config + inputs + theRun + `
+var attacking = config + inputs + theRun + `
     vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]"}
     varFiles: [{source: SecretKey, secretKeyRef: {name: inputs, key: vars.yml}}]
     playbookInline: |
@@ -155,26 +155,11 @@ func TestServiceAccount(t *testing.T) {
 
 	s := newScene(t)
 	s.Execution = "{place: Pod, serviceAccountName: robot, " + small + "}"
-	s.apply(t, `
-apiVersion: v1
-kind: ServiceAccount
-metadata: {namespace: [[.Namespace]], name: robot}
----
+	s.apply(t, Account("robot", `{apiGroups: [""], resources: [configmaps], verbs: [get]}`)+`
 apiVersion: v1
 kind: ConfigMap
 metadata: {namespace: [[.Namespace]], name: page}
 data: {title: one}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {namespace: [[.Namespace]], name: robot}
-rules: [{apiGroups: [""], resources: [configmaps], verbs: [get]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {namespace: [[.Namespace]], name: robot}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: robot}
-subjects: [{kind: ServiceAccount, namespace: [[.Namespace]], name: robot}]
 ---`+config+theRun+`
     playbookInline: |
       - hosts: localhost

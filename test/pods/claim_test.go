@@ -37,7 +37,7 @@ spec:
 ---`
 
 // roleOf is a run of a role.
-const roleOf = config + theRun + `
+var roleOf = config + theRun + `
     role: kept
     vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]"}
 `

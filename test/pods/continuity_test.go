@@ -12,22 +12,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// many runs that wait.
-const many = config + `
-[[- range .Names]]
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[$.Namespace]], name: [[.]], annotations: {ansible.crossplane.io/runPolicy: [[$.Policy]]}}
-spec:
-  managementPolicies: [[$.Actions]]
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
-    vars: {ansible_lookup_url_timeout: 300, ledger: "[[$.URL]]"}
-    playbookInline: |` + waitingPlay + `
----
-[[- end]]
-`
-
 // TestContinuity ends the provider again and again, and the API server once, with runs in progress.
 // Each run ends once, and is recorded once. That what was left half done is cleaned up, which takes minutes, test/faults shows.
 func TestContinuity(t *testing.T) {
@@ -40,7 +24,7 @@ func TestContinuity(t *testing.T) {
 		objects[i].Name = fmt.Sprintf("run-%02d", i)
 		s.Names = append(s.Names, objects[i].Name)
 	}
-	s.apply(t, many)
+	s.apply(t, config+"[[range .Names]]"+waitingRun("[[.]]")+"---[[end]]")
 
 	// The provider ends while it begins runs, and when all of them are in progress.
 	for n := 1; n < runs; n += 4 {

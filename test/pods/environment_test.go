@@ -37,7 +37,7 @@ func environment(t *testing.T, name string) string {
 }
 
 // verdicts are two runs: one succeeds in spite of what fails, and one fails in several ways.
-const verdicts = config + inputs + theRun + `
+var verdicts = config + inputs + theRun + `
     varFiles: [{source: SecretKey, secretKeyRef: {name: inputs, key: vars.yml}}]
     playbookInline: |
       - hosts: localhost
@@ -60,14 +60,7 @@ const verdicts = config + inputs + theRun + `
           ansible.builtin.debug: {msg: "The password is {{ password }}."}
         - ansible.builtin.set_stats: {data: {text: "{{ 'a' * 3 }}", number: 3, list: [1, two], object: {a: true}}}
         - crossplane.ansible.status: {outputs: {reported: 1}, conditions: [{type: PageUp, status: true, reason: Written}]}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: failing}
-spec:
-  managementPolicies: [[.Actions]]
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
+---` + runWith("name: failing") + `
     varFiles: [{source: SecretKey, secretKeyRef: {name: inputs, key: vars.yml}}]
     inventoryInline: |
       well ansible_connection=local
@@ -166,15 +159,7 @@ func TestVariablesOfImage(t *testing.T) {
 
 	s := newScene(t)
 	s.Execution = "{content: Image, " + environment(t, "oldest") + "}"
-	s.apply(t, config+`
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
-spec:
-  managementPolicies: [[.Actions]]
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider: {roles: [acme.greeting.greet]}
-`)
+	s.apply(t, config+theRun+" {roles: [acme.greeting.greet]}")
 	s.ready(t, Field("status.atProvider.outputs.greeting", "hello"))
 }
 
@@ -184,24 +169,13 @@ func TestExecutionEnvironment(t *testing.T) {
 	t.Parallel()
 
 	s := newScene(t)
-	s.Execution = "{content: Image, serviceAccountName: default, " + environment(t, "newest") + "}"
-	s.apply(t, config+`
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {namespace: [[.Namespace]], name: view}
-rules: [{apiGroups: [""], resources: [configmaps], verbs: [get, list]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {namespace: [[.Namespace]], name: view}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: view}
-subjects: [{kind: ServiceAccount, namespace: [[.Namespace]], name: default}]
----
+	s.Execution = "{content: Image, serviceAccountName: viewer, " + environment(t, "newest") + "}"
+	s.apply(t, Account("viewer", `{apiGroups: [""], resources: [configmaps], verbs: [get, list]}`)+`
 apiVersion: v1
 kind: ConfigMap
 metadata: {namespace: [[.Namespace]], name: found}
 data: {color: green}
----`+theRun+`
+---`+config+theRun+`
     playbookInline: |
       - hosts: localhost
         gather_facts: false
@@ -213,34 +187,13 @@ data: {color: green}
 	s.ready(t, Field("status.atProvider.outputs.color", "green"))
 }
 
-// templated has a template for its Pod.
-const templated = `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ClusterProviderConfig
-metadata: {name: [[.Namespace]]}
-spec:
-  execution:
-    place: Pod
-    namespace: [[.Namespace]]
-    podTemplate:
-      spec: {[[.Config]]}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
-spec:
-  managementPolicies: [[.Actions]]
-  providerConfigRef: {kind: ClusterProviderConfig, name: [[.Namespace]]}
-  forProvider: {playbookInline: "- {hosts: localhost, tasks: []}"}
-`
-
 // TestMountMissing waits for a ConfigMap that the template of the Pod mounts.
 func TestMountMissing(t *testing.T) {
 	t.Parallel()
 
 	s := newScene(t)
-	s.Config = "containers: [{name: run, volumeMounts: [{name: ca, mountPath: /etc/corp}]}], volumes: [{name: ca, configMap: {name: corp-ca}}]"
-	s.apply(t, templated)
+	s.useClusterConfig("podTemplate: {spec: {containers: [{name: run, volumeMounts: [{name: ca, mountPath: /etc/corp}]}], volumes: [{name: ca, configMap: {name: corp-ca}}]}}")
+	s.apply(t, clusterConfig+theRun+` {playbookInline: "- {hosts: localhost, tasks: []}"}`)
 	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("FailedMount"), lastSays(`configmap "corp-ca" not found`), Condition("Ready", "False"))
 	cp.Apply(t, `
 apiVersion: v1

@@ -12,23 +12,7 @@ import (
 )
 
 // deployer is an account that may do a few things in its namespace, among them with a Pod that serves files.
-const deployer = `
-apiVersion: v1
-kind: ServiceAccount
-metadata: {namespace: [[.Namespace]], name: deployer}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {namespace: [[.Namespace]], name: deployer}
-rules:
-- {apiGroups: [""], resources: [configmaps, pods, pods/exec], verbs: ["*"]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {namespace: [[.Namespace]], name: deployer}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: deployer}
-subjects: [{kind: ServiceAccount, namespace: [[.Namespace]], name: deployer}]
----
+var deployer = Account("deployer", `{apiGroups: [""], resources: [configmaps, pods, pods/exec], verbs: ["*"]}`) + `
 apiVersion: v1
 kind: Pod
 metadata: {namespace: [[.Namespace]], name: web}
@@ -39,7 +23,7 @@ spec:
 
 // managing is a run in a Pod with a play that manages the cluster with the rights of an account, and executes a
 // command in another Pod. It then waits at the gate.
-const managing = deployer + config + theRun + `
+var managing = deployer + config + theRun + `
     vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]", namespace: [[.Namespace]]}
     playbookInline: |
       - hosts: localhost

@@ -1,16 +1,14 @@
 package pods
 
 import (
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
 // A ledger is what the plays of a test reach over the network of the node: a list of what they
@@ -27,8 +25,6 @@ type ledger struct {
 // newLedger listens where Pods reach this machine.
 func newLedger(t *testing.T) *ledger {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort(cp.Stack.Address(), "0"))
-	needs.OK(t, err)
 	b := &ledger{gates: map[string]chan struct{}{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/note/{what...}", func(_ http.ResponseWriter, r *http.Request) { b.note(r.PathValue("what")) })
@@ -38,13 +34,7 @@ func newLedger(t *testing.T) *ledger {
 		case <-r.Context().Done():
 		}
 	})
-	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: mux}}
-	s.Start()
-	t.Cleanup(func() {
-		s.CloseClientConnections()
-		s.Close()
-	})
-	b.URL = s.URL
+	b.URL = sources.Start(t, mux, sources.Options{Host: cp.Stack.Address()}).URL
 	return b
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // reporting is a run with a play that reports, and waits at a gate before it goes on.
-const reporting = config + inputs + theRun + `
+var reporting = config + inputs + theRun + `
     vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]"}
     varFiles: [{source: SecretKey, secretKeyRef: {name: inputs, key: vars.yml}}]
     playbookInline: |

@@ -27,8 +27,8 @@ type scene struct {
 	Namespace string
 	// Execution of the configuration, and other lines of it.
 	Execution, Config string
-	// Policy of the runs.
-	Policy string
+	// ConfigRef refers to the configuration of the runs.
+	ConfigRef string
 	// Volume is a directory of the node.
 	Volume string
 	// Actions that are allowed. A test of something else than deletion leaves it out.
@@ -52,7 +52,8 @@ func newForbiddenScene(t *testing.T) *scene {
 	t.Helper()
 	return &scene{
 		ledger: newLedger(t), Namespace: cp.Namespace(t), Execution: "{place: Pod, " + small + "}",
-		Policy: "RunOnChange", Actions: "[Observe, Create, Update]", API: "https://" + net.JoinHostPort(cp.Stack.Address(), "443"),
+		ConfigRef: "{kind: ProviderConfig, name: default}", Actions: "[Observe, Create, Update]",
+		API: "https://" + net.JoinHostPort(cp.Stack.Address(), "443"),
 	}
 }
 
@@ -66,15 +67,34 @@ spec:
   [[.Config]]
 ---`
 
-// theRun of a scene. Its parameters follow.
-const theRun = `
+// clusterConfig is the configuration after useClusterConfig.
+const clusterConfig = `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ClusterProviderConfig
+metadata: {name: [[.Namespace]]}
+spec: {execution: [[.Execution]]}
+---`
+
+// useClusterConfig has the runs use a ClusterProviderConfig with more settings of Pods.
+func (s *scene) useClusterConfig(settings string) {
+	s.ConfigRef = "{kind: ClusterProviderConfig, name: " + s.Namespace + "}"
+	s.Execution = "{place: Pod, namespace: " + s.Namespace + ", " + settings + "}"
+}
+
+// runWith is an AnsibleRun with this metadata. Its parameters follow.
+func runWith(metadata string) string {
+	return `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
+metadata: {namespace: [[$.Namespace]], ` + metadata + `}
 spec:
-  managementPolicies: [[.Actions]]
-  providerConfigRef: {kind: ProviderConfig, name: default}
+  managementPolicies: [[$.Actions]]
+  providerConfigRef: [[$.ConfigRef]]
   forProvider:`
+}
+
+// theRun of a scene. Its parameters follow.
+var theRun = runWith("name: run")
 
 // inputs are a Secret with variables of the run.
 const inputs = `
@@ -84,19 +104,14 @@ metadata: {namespace: [[.Namespace]], name: inputs}
 stringData: {vars.yml: "password: correct-horse-battery"}
 ---`
 
-// waiting is a run with a play that notes that it begins, waits at a gate, and notes that it ends.
-const waiting = config + `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run, annotations: {ansible.crossplane.io/runPolicy: [[.Policy]]}}
-spec:
-  managementPolicies: [[.Actions]]
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
-    vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]"}
-    playbookInline: |` + waitingPlay
+// waiting is a configuration with a run that waits.
+var waiting = config + waitingRun("run")
 
-const waitingPlay = `
+// waitingRun has a play that notes that it begins, waits at a gate, and notes that it ends.
+func waitingRun(name string) string {
+	return runWith("name: "+name+", annotations: {ansible.crossplane.io/runPolicy: RunOnChange}") + `
+    vars: {ansible_lookup_url_timeout: 300, ledger: "[[$.URL]]"}
+    playbookInline: |
       - hosts: localhost
         gather_facts: false
         vars: {what: "{{ ansible_provider_meta.managed_resource.state }}/{{ ansible_provider_meta.run.id }}"}
@@ -108,6 +123,7 @@ const waitingPlay = `
         - name: End
           ansible.builtin.debug: {msg: "{{ lookup('ansible.builtin.url', ledger ~ '/note/end/' ~ what) }}"}
 `
+}
 
 // run of the scene.
 func (s *scene) run() Object {

@@ -153,27 +153,14 @@ func TestOutOfMemory(t *testing.T) {
 	s.ready(t)
 }
 
-// queued is a configuration with Pods that are held as Kueue holds them.
-const queued = `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ClusterProviderConfig
-metadata: {name: [[.Namespace]]}
-spec:
-  execution:
-    place: Pod
-    namespace: [[.Namespace]]
-    labels: {kueue.x-k8s.io/queue-name: team}
-    podTemplate: {spec: {schedulingGates: [{name: kueue.x-k8s.io/admission}]}}
-    ` + small + `
----`
-
 // TestQueue holds Pods and lets them run as Kueue does: by a gate, and a finalizer that keeps them. In the middle of a play
 // it takes the Pod away for another one.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 
 	s := newScene(t)
-	s.apply(t, queued+strings.ReplaceAll(waiting, "{kind: ProviderConfig, name: default}", "{kind: ClusterProviderConfig, name: [[.Namespace]]}"))
+	s.useClusterConfig("labels: {kueue.x-k8s.io/queue-name: team}, podTemplate: {spec: {schedulingGates: [{name: kueue.x-k8s.io/admission}]}}, " + small)
+	s.apply(t, clusterConfig+waitingRun("run"))
 	// admit the Pod of the last run, which is held.
 	admit := func(t *testing.T) Object {
 		t.Helper()
