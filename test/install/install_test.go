@@ -93,25 +93,37 @@ func TestInstall(t *testing.T) {
 // unknown is a user that no image knows, as OpenShift chooses one.
 const unknown = 1000680000
 
-// asUnknown is a run that shows its user, uses ssh, and writes into its home directory.
-const asUnknown = `
+// keeping leaves what the runs have made when their AnsibleRun is deleted.
+const keeping = "managementPolicies: [Observe, Create, Update]"
+
+// runOf is an AnsibleRun with tasks, and a configuration of its own. The settings are further fields of their specs.
+func runOf(name, ofConfig, ofRun, tasks string) string {
+	return fmt.Sprintf(`
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ClusterProviderConfig
-metadata: {name: unknown-%[2]s}
-spec: {execution: {%[3]s}}
+metadata: {name: %[1]s}
+spec: {%[2]s}
 ---
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
-metadata: {namespace: default, name: unknown-%[2]s}
+metadata: {namespace: default, name: %[1]s, annotations: {ansible.crossplane.io/runPolicy: RunOnChange}}
 spec:
-  managementPolicies: [Observe, Create, Update]
-  providerConfigRef: {kind: ClusterProviderConfig, name: unknown-%[2]s}
+  %[3]s
+  providerConfigRef: {kind: ClusterProviderConfig, name: %[1]s}
   forProvider:
     playbookInline: |
       - hosts: localhost
-        tasks:
+        gather_facts: false
+        tasks: %[4]s
+---
+`, name, ofConfig, ofRun, tasks)
+}
+
+// asUnknown are tasks that check their user, use ssh, and write into its home directory.
+const asUnknown = `
+        - ansible.builtin.setup:
         - ansible.builtin.assert:
-            that: [ansible_facts.effective_user_id == %[1]d, ansible_facts.effective_group_id == 0]
+            that: [ansible_facts.effective_user_id == %d, ansible_facts.effective_group_id == 0]
         - ansible.builtin.command: ssh -F none -p 1 -o BatchMode=yes 127.0.0.1
           register: ssh
           failed_when: "'Connection refused' not in ssh.stderr"
@@ -120,7 +132,6 @@ spec:
         - ansible.builtin.stat: {path: /home/ansible}
           register: home
           failed_when: home.stat.gid != 0 or not home.stat.wgrp
----
 `
 
 // TestUnknownUser has Pods run as OpenShift does with the SecurityContextConstraints restricted-v2.
@@ -147,7 +158,7 @@ func TestUnknownUser(t *testing.T) {
 		"pod":      "place: Pod, podTemplate: {spec: {securityContext: {" + user + "}}}",
 	}
 	for place, execution := range places {
-		apply(t, fmt.Sprintf(asUnknown, unknown, place, execution))
+		apply(t, runOf("unknown-"+place, "execution: {"+execution+"}", keeping, fmt.Sprintf(asUnknown, unknown)))
 	}
 	for place := range places {
 		cp.WaitFor(t, object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "unknown-"+place), Condition("Ready", "True"), Condition("Synced", "True"))

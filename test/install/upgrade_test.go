@@ -20,86 +20,27 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// work is two AnsibleRuns that note in a ledger when they begin and when they end:
-// one that is over at once, and one that waits for a file.
-const work = `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ClusterProviderConfig
-metadata: {name: upgrade}
-spec: {}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata:
-  namespace: default
-  name: idle
-  annotations: {ansible.crossplane.io/runPolicy: RunOnChange}
-spec:
-  forProvider:
-    vars: {name: idle}
-    playbookInline: |
-      - hosts: localhost
-        gather_facts: false
-        tasks:
-        - ansible.builtin.shell: echo {{ name }} {{ ansible_provider_meta.managed_resource.state }} >> /ledger/lines
-  providerConfigRef: {kind: ClusterProviderConfig, name: upgrade}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata:
-  namespace: default
-  name: busy
-  annotations: {ansible.crossplane.io/runPolicy: RunOnChange}
-spec:
-  forProvider:
-    playbookInline: |
-      - hosts: localhost
-        gather_facts: false
-        tasks:
-        - ansible.builtin.shell: echo busy begins >> /ledger/lines
-          when: ansible_provider_meta.managed_resource.state == 'present'
-        - ansible.builtin.wait_for: {path: /ledger/go, timeout: 240}
-          when: ansible_provider_meta.managed_resource.state == 'present'
-        - ansible.builtin.shell: echo busy ends >> /ledger/lines
-          when: ansible_provider_meta.managed_resource.state == 'present'
+// work is two AnsibleRuns that write to a ledger when they begin and end. One ends at once, the other waits for a file.
+var work = runOf("idle", "", "", `
+        - ansible.builtin.shell: echo idle {{ ansible_provider_meta.managed_resource.state }} >> /ledger/lines
+`) + runOf("busy", "", "", `
+        - when: ansible_provider_meta.managed_resource.state == 'present'
+          block:
+          - ansible.builtin.shell: echo busy begins >> /ledger/lines
+          - ansible.builtin.wait_for: {path: /ledger/go, timeout: 240}
+          - ansible.builtin.shell: echo busy ends >> /ledger/lines
         - ansible.builtin.shell: echo busy absent >> /ledger/lines
           when: ansible_provider_meta.managed_resource.state == 'absent'
-  providerConfigRef: {kind: ClusterProviderConfig, name: upgrade}
-`
+`)
 
-// workInPod is an AnsibleRun with runs in Pods. The play notes when it begins and when it ends, too.
-const workInPod = `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ClusterProviderConfig
-metadata: {name: upgrade-pods}
-spec:
-  execution:
-    place: Pod
-    podTemplate:
-      spec:
-        containers:
-        - name: run
-          volumeMounts: [{name: ledger, mountPath: /ledger}]
-        volumes: [{name: ledger, persistentVolumeClaim: {claimName: ledger}}]
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata:
-  namespace: default
-  name: pod
-  annotations: {ansible.crossplane.io/runPolicy: RunOnChange}
-spec:
-  managementPolicies: [Observe, Create, Update]
-  forProvider:
-    playbookInline: |
-      - hosts: localhost
-        gather_facts: false
-        tasks:
+// workInPod is an AnsibleRun with runs in Pods. Its play writes when it begins and ends, too.
+var workInPod = runOf("pod", `execution: {place: Pod, podTemplate: {spec: {
+    containers: [{name: run, volumeMounts: [{name: ledger, mountPath: /ledger}]}],
+    volumes: [{name: ledger, persistentVolumeClaim: {claimName: ledger}}]}}}`, keeping, `
         - ansible.builtin.shell: echo begins >> /ledger/pod
         - ansible.builtin.wait_for: {path: /ledger/go-pod, timeout: 240}
         - ansible.builtin.shell: echo ends >> /ledger/pod
-  providerConfigRef: {kind: ClusterProviderConfig, name: upgrade-pods}
-`
+`)
 
 // volumes for the claim of the example, and for a ledger.
 const volumes = `
@@ -174,7 +115,7 @@ func TestUpgrade(t *testing.T) {
 	})
 
 	allowPods(t)
-	apply(t, work+"---\n"+workInPod)
+	apply(t, work+workInPod)
 	idle := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "idle")
 	busy := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "busy")
 	pod := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "pod")
@@ -240,24 +181,9 @@ func TestUpgrade(t *testing.T) {
 // first as the installation prevents it, and then as it says how to mend it.
 func TestRemoval(t *testing.T) {
 	install(t)
-	apply(t, `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ClusterProviderConfig
-metadata: {name: removal}
-spec: {}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: default, name: left}
-spec:
-  forProvider:
-    playbookInline: |
-      - hosts: localhost
-        gather_facts: false
-        tasks:
+	apply(t, runOf("left", "", "", `
         - ansible.builtin.debug: {msg: hello}
-  providerConfigRef: {kind: ClusterProviderConfig, name: removal}
-`)
+`))
 	left := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "left")
 	cp.WaitFor(t, left, Condition("Ready", "True"), Condition("Synced", "True"))
 	provider := object("pkg.crossplane.io/v1", "Provider", "", "provider-ansible")
