@@ -412,7 +412,7 @@ func (s *Session) Reached(runs []Run, ready bool, message string, rest bool) str
 		if l := s.last[o.Thing]; rest && (l.State != present || l.Inputs() != o.Inputs()) {
 			return fmt.Sprintf("%s was not applied last with %q: got %s", o.Called, o.Inputs(), l)
 		}
-		o.on, o.may = s.on(r), s.may(r)
+		o.on, o.may = s.dependencies(r)
 		there[r] = o
 	}
 	s.start, s.states, s.deleted, s.gone, s.ready = there, []state{
@@ -430,7 +430,8 @@ func (s *Session) stays(there map[ref]Run, wants map[ref]want) map[ref]bool {
 	stay = func(r ref) {
 		if !stays[r] {
 			stays[r] = true
-			for _, on := range s.may(r) {
+			_, may := s.dependencies(r)
+			for _, on := range may {
 				stay(on)
 			}
 		}
@@ -444,33 +445,20 @@ func (s *Session) stays(there map[ref]Run, wants map[ref]want) map[ref]bool {
 	return stays
 }
 
-// on returns what an AnsibleRun depends on as far as that is certain.
-func (s *Session) on(r ref) []ref {
+// dependencies of an AnsibleRun: those that are certain, and those that are possible. While it differs from the state,
+// any edit since the last rest may be the one that was applied.
+func (s *Session) dependencies(r ref) (on, may []ref) {
 	if w, ok := s.state.wants()[r]; ok && w.clear {
-		return w.on
+		return w.on, w.on
 	}
-	on := slices.Clone(s.start[r].on)
+	on, may = slices.Clone(s.start[r].on), slices.Clone(s.start[r].may)
 	for _, st := range s.states {
 		if w, ok := st.wants()[r]; ok && w.clear {
 			on = slices.DeleteFunc(on, func(x ref) bool { return !slices.Contains(w.on, x) })
-		}
-	}
-	return on
-}
-
-// may returns what an AnsibleRun may depend on: while it is not as the state says, it may have been applied in any way
-// since it was.
-func (s *Session) may(r ref) []ref {
-	if w, ok := s.state.wants()[r]; ok && w.clear {
-		return w.on
-	}
-	may := slices.Clone(s.start[r].may)
-	for _, st := range s.states {
-		if w, ok := st.wants()[r]; ok && w.clear {
 			may = append(may, w.on...)
 		}
 	}
-	return may
+	return on, may
 }
 
 // deletable are the composition resource names of AnsibleRuns that nothing depends on.
