@@ -181,10 +181,6 @@ func (p *population) create(ctx context.Context) error {
 	}
 	p.mu.Unlock()
 
-	return p.add(ctx, o)
-}
-
-func (p *population) add(ctx context.Context, o *object) error {
 	run := p.manifest(o)
 
 	if err := p.try(ctx, func() error {
