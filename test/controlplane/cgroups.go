@@ -63,28 +63,15 @@ func (s *Stack) endPods(ctx context.Context) error {
 
 // contained are the processes in the control groups of the stack's Pods.
 func (s *Stack) contained() ([]process, error) {
-	all, err := procfs.AllProcs()
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot list processes")
-	}
-	var out []process
-	for _, a := range all {
-		// The handle comes first, as in processes.
-		p, err := os.FindProcess(a.PID)
+	return processesWith(func(p process, about procfs.Proc) (process, bool) {
+		groups, err := about.Cgroups()
 		if err != nil {
-			continue
+			return p, false // It has ended.
 		}
-		groups, err := a.Cgroups()
-		if err != nil {
-			continue // It has ended.
+		if over, err := p.ended(0); over || err != nil {
+			return p, false // It has ended, and stays as a zombie.
 		}
-		m := process{Process: p}
-		if over, err := m.ended(0); over || err != nil {
-			continue // It has ended, and stays as a zombie.
-		}
-		if slices.ContainsFunc(groups, func(g procfs.Cgroup) bool { return strings.HasPrefix(g.Path, "/"+s.link()+"/") }) {
-			out = append(out, m)
-		}
-	}
-	return out, nil
+		own := func(g procfs.Cgroup) bool { return strings.HasPrefix(g.Path, "/"+s.link()+"/") }
+		return p, slices.ContainsFunc(groups, own)
+	})
 }

@@ -37,38 +37,39 @@ type process struct {
 // has the mark from its exec on, and until then it holds the lock of the stack
 // that it inherited from its parent.
 func processes(stack string) ([]process, error) {
+	return processesWith(func(p process, about procfs.Proc) (process, bool) {
+		env, err := about.Environ()
+		if err != nil || !slices.Contains(env, envStack+"="+stack) {
+			return p, false // It has ended, belongs to another user, or is no process of the stack.
+		}
+		args, aerr := about.CmdLine()
+		stat, serr := about.Stat()
+		p.args, p.parent = args, stat.PPID
+		for _, kv := range env {
+			if v, ok := strings.CutPrefix(kv, envPiece+"="); ok {
+				p.piece = v
+			}
+		}
+		return p, aerr == nil && serr == nil
+	})
+}
+
+// processesWith are the processes of this machine that a function accepts, as it returns them.
+func processesWith(accept func(p process, about procfs.Proc) (process, bool)) ([]process, error) {
 	all, err := procfs.AllProcs()
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot list processes")
 	}
-
 	var out []process
 	for _, a := range all {
-		// The handle comes before the look at the environment: what is
-		// signalled later is what was looked at, even if the id is used anew.
-		p, err := os.FindProcess(a.PID)
+		// The handle is opened first: a signal reaches the process that was read, even if its id is used anew.
+		h, err := os.FindProcess(a.PID)
 		if err != nil {
 			continue
 		}
-		env, err := a.Environ()
-		if err != nil || !slices.Contains(env, envStack+"="+stack) {
-			continue // It ended, belongs to another user, or is no process of the stack.
+		if p, ok := accept(process{Process: h}, a); ok {
+			out = append(out, p)
 		}
-		args, err := a.CmdLine()
-		if err != nil {
-			continue
-		}
-		stat, err := a.Stat()
-		if err != nil {
-			continue
-		}
-		m := process{Process: p, args: args, parent: stat.PPID}
-		for _, kv := range env {
-			if v, ok := strings.CutPrefix(kv, envPiece+"="); ok {
-				m.piece = v
-			}
-		}
-		out = append(out, m)
 	}
 	return out, nil
 }

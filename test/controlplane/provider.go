@@ -130,8 +130,7 @@ func (s *Stack) provider(context.Context) (*Piece, error) {
 	return s.Provider(s.opts.ProviderFlags...), nil
 }
 
-// AllowPods gives the provider the rights to run Pods, in a namespace or, if that is empty, in
-// all of the cluster, with the role of the examples.
+// AllowPods gives the provider the rights to run Pods, in a namespace or, if that is empty, in all of the cluster.
 func (s *Stack) AllowPods(ctx context.Context, namespace string) error {
 	return s.allow(ctx, "pods.yaml", namespace)
 }
@@ -160,13 +159,12 @@ func (s *Stack) role(file string) (*rbacv1.ClusterRole, error) {
 	return role, errors.Wrap(yaml.UnmarshalStrict(text, role), "cannot read the role")
 }
 
-// AllowTokens gives the provider the right to request tokens of the service accounts in a
-// namespace, with the role of the examples.
+// AllowTokens gives the provider the right to request tokens of the service accounts in a namespace.
 func (s *Stack) AllowTokens(ctx context.Context, namespace string) error {
 	return s.allow(ctx, "tokens.yaml", namespace)
 }
 
-// allow the provider what the role in a file of the examples has.
+// allow the provider what a role of the examples has, in a namespace or, if that is empty, in all of the cluster.
 func (s *Stack) allow(ctx context.Context, file, namespace string) error {
 	c, err := s.Client()
 	if err != nil {
@@ -181,15 +179,10 @@ func (s *Stack) allow(ctx context.Context, file, namespace string) error {
 	}
 	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name}
 	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: Namespace, Name: nameProvider}}
-	var binding client.Object = &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, RoleRef: ref,
-		Subjects: subjects,
-	}
-	if namespace != "" {
-		binding = &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name}, RoleRef: ref,
-			Subjects: subjects,
-		}
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: role.Name}
+	var binding client.Object = &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}
+	if namespace == "" {
+		binding = &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}
 	}
 	return errors.Wrap(client.IgnoreAlreadyExists(c.Create(ctx, binding)), "cannot bind the role")
 }
