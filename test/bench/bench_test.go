@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -187,26 +186,12 @@ func (w work) warmUp(b *testing.B) {
 	b.Helper()
 	cluster.Eventually(b, "runs that start warm", func() bool {
 		w.apply(b, 1)
-		return metric(b, stack.ProviderMetrics(), `provider_ansible_starts_total{reason="",start="warm"`) > 0
+		return cluster.Metric(b, stack.ProviderMetrics(), "provider_ansible_starts_total", `reason=""`, `start="warm"`) > 0
 	})
 	cluster.Eventually(b, "the process that runs start from, alone", func() bool {
 		n, _, err := provider.Descendants()
 		return err == nil && n == 1
 	})
-}
-
-// metric is the sum of all that a process serves with a name and labels that begin in some way.
-func metric(b *testing.B, url, prefix string) (sum float64) {
-	b.Helper()
-
-	all, err := controlplane.Metrics(b.Context(), url)
-	needs.OK(b, err)
-	for name, v := range all {
-		if strings.HasPrefix(name, prefix) {
-			sum += v
-		}
-	}
-	return sum
 }
 
 // usage of the provider.

@@ -145,7 +145,7 @@ func quiet(b *testing.B) (events float64) {
 	same := 0
 	cluster.Eventually(b, "the end of events", func() bool {
 		last := events
-		events = metric(b, stack.CoreMetrics(), "circuit_breaker_events_total{")
+		events = cluster.Metric(b, stack.CoreMetrics(), "circuit_breaker_events_total")
 		same++
 		if events != last {
 			same = 0

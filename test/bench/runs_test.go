@@ -117,7 +117,7 @@ func BenchmarkIdle(b *testing.B) {
 	restart(b, "--poll-interval="+poll.String())
 
 	reconciles := func() float64 {
-		return metric(b, stack.ProviderMetrics(), `controller_runtime_reconcile_total{controller="managed/ansiblerun`)
+		return cluster.Metric(b, stack.ProviderMetrics(), "controller_runtime_reconcile_total", `controller="managed/ansiblerun`)
 	}
 	polls := time.NewTicker(poll)
 	<-polls.C // All objects are looked at once at the start.

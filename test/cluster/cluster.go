@@ -322,6 +322,20 @@ func Await(ctx context.Context, is func() bool) error {
 		func(context.Context) (bool, error) { return is(), nil })
 }
 
+// Metric is the sum of the samples that a process serves at a URL with a name and all these labels, as in mode="Apply".
+func Metric(tb testing.TB, url, name string, labels ...string) (sum float64) {
+	tb.Helper()
+	all, err := controlplane.Metrics(tb.Context(), url)
+	needs.OK(tb, err)
+	for sample, v := range all {
+		n, _, _ := strings.Cut(sample, "{")
+		if n == name && !slices.ContainsFunc(labels, func(l string) bool { return !strings.Contains(sample, l) }) {
+			sum += v
+		}
+	}
+	return sum
+}
+
 // Describe an object as it is now, with the ends of the logs.
 func (c *Cluster) Describe(ctx context.Context, o Object) string {
 	s := &strings.Builder{}
@@ -350,13 +364,19 @@ func (c *Cluster) YAML(ctx context.Context, o Object) string {
 // prints.
 func (c *Cluster) Kubectl(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), c.Stack.Tool("kubectl"), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Stack.Kubeconfig())
-	out, err := cmd.CombinedOutput()
+	out, err := c.TryKubectl(args...)
 	if err != nil {
 		t.Fatalf("kubectl %s: %s\n%s", strings.Join(args, " "), err, out)
 	}
-	return string(out)
+	return out
+}
+
+// TryKubectl is Kubectl for commands that may fail. Its output has the message then.
+func (c *Cluster) TryKubectl(args ...string) (string, error) {
+	cmd := exec.Command(c.Stack.Tool("kubectl"), args...) //nolint:noctx // Cleanups have no context.
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Stack.Kubeconfig())
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
 
 // Parse a template of manifests.

@@ -2,12 +2,12 @@ package e2e
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // guardedRun is an AnsibleRun with a configuration that requires approvals. Mallory may edit it, and Ada may approve.
@@ -59,7 +59,7 @@ spec:
 func TestApproval(t *testing.T) {
 	t.Parallel()
 
-	d := xrData{Namespace: cp.Namespace(t), Directory: directory(t), Title: "Hello"}
+	d := data{Namespace: cp.Namespace(t), Directory: directory(t), Title: "Hello"}
 	page, run := filepath.Join(d.Directory, "page"), "ansiblerun.ansible.m.crossplane.io/page"
 
 	// The namespaces of other tests have no such policies.
@@ -79,22 +79,21 @@ func TestApproval(t *testing.T) {
 	inOrder(t, ansible(t, 1, d, "approve", run, "--as=ada"), "there is no terminal to ask at")
 
 	// An approval in the name of another user is refused.
-	approval := fmt.Sprintf(`{"apiVersion": "ansible.m.crossplane.io/v1alpha1", "kind": "Approval", "metadata": {"namespace": %q, "name": "forged"},
-		"spec": {"runRef": {"name": "page"}, "digest": %q, "decision": "Approve", "by": "ada"}}`, d.Namespace, Value(u, "status.atProvider.approval.digest"))
+	forged := t.TempDir()
+	needs.Write(t, forged, map[string]string{"approval.json": fmt.Sprintf(`{"apiVersion": "ansible.m.crossplane.io/v1alpha1", "kind": "Approval", "metadata": {"namespace": %q, "name": "forged"},
+		"spec": {"runRef": {"name": "page"}, "digest": %q, "decision": "Approve", "by": "ada"}}`, d.Namespace, Value(u, "status.atProvider.approval.digest"))})
 	Eventually(t, "the admission policy to refuse another name", func() bool {
-		cmd := exec.CommandContext(t.Context(), cp.Stack.Tool("kubectl"), "--kubeconfig="+cp.Stack.Kubeconfig(), "create", "--dry-run=server", "-f", "-")
-		cmd.Stdin = strings.NewReader(approval)
-		out, err := cmd.CombinedOutput()
+		out, err := cp.TryKubectl("create", "--dry-run=server", "-f", forged)
 
-		return err != nil && strings.Contains(string(out), "spec.by must be the name of the user")
+		return err != nil && strings.Contains(out, "spec.by must be the name of the user")
 	})
 
 	// Only the provider says what awaits approval.
 	Eventually(t, "the admission policy to refuse another status", func() bool {
-		out, err := exec.CommandContext(t.Context(), cp.Stack.Tool("kubectl"), "--kubeconfig="+cp.Stack.Kubeconfig(), "--as=mallory", "--namespace="+d.Namespace,
-			"patch", run, "--subresource=status", "--type=merge", "--dry-run=server", `--patch={"status": {"atProvider": {"approval": {"state": "Awaiting"}}}}`).CombinedOutput()
+		out, err := cp.TryKubectl("--as=mallory", "--namespace="+d.Namespace, "patch", run, "--subresource=status", "--type=merge",
+			"--dry-run=server", `--patch={"status": {"atProvider": {"approval": {"state": "Awaiting"}}}}`)
 
-		return err != nil && strings.Contains(string(out), "only provider-ansible writes the status of AnsibleRuns")
+		return err != nil && strings.Contains(out, "only provider-ansible writes the status of AnsibleRuns")
 	})
 
 	inOrder(t, ansible(t, 0, d, "why", run), "AwaitingApproval", "kubectl ansible approve "+run, "changes that the last check predicted: 1")

@@ -56,7 +56,7 @@ func TestResources(t *testing.T) {
 	t.Parallel()
 	cp.Functions(t, functionPatches)
 
-	d := xrData{Kind: "Box", Composition: "boxes", Namespace: cp.Namespace(t), Directory: directory(t)}
+	d := data{Kind: "Box", Composition: "boxes", Namespace: cp.Namespace(t), Directory: directory(t)}
 
 	// composition in which the run refers to a ConfigMap.
 	composition := func(resource string) string {
@@ -149,7 +149,7 @@ spec:
 func TestForEach(t *testing.T) {
 	t.Parallel()
 
-	d := xrData{Kind: "Fleet", Composition: "fleets", Namespace: cp.Namespace(t), Directory: directory(t)}
+	d := data{Kind: "Fleet", Composition: "fleets", Namespace: cp.Namespace(t), Directory: directory(t)}
 
 	fleet := `
 apiVersion: e2e.example.org/v1
@@ -232,7 +232,7 @@ data: {color: red, label: blue}
 func TestClaim(t *testing.T) {
 	t.Parallel()
 
-	d := xrData{Kind: "XClaimed", Composition: "claimeds", Namespace: cp.Namespace(t), Directory: directory(t)}
+	d := data{Kind: "XClaimed", Composition: "claimeds", Namespace: cp.Namespace(t), Directory: directory(t)}
 
 	// A legacy XR has a Secret only if the Composition says where.
 	legacy := strings.Replace(compositionOf, "  mode: Pipeline", "  writeConnectionSecretsToNamespace: [[.Namespace]]\n  mode: Pipeline", 1)

@@ -48,11 +48,11 @@ spec:
 func TestDeletion(t *testing.T) {
 	t.Parallel()
 
-	remove := func(t *testing.T, d runData) {
+	remove := func(t *testing.T, d data) {
 		t.Helper()
 		cp.Kubectl(t, "delete", "--wait=false", "--namespace="+d.Namespace, "ansiblerun.ansible.m.crossplane.io/run")
 	}
-	resume := func(t *testing.T, d runData, annotations ...string) {
+	resume := func(t *testing.T, d data, annotations ...string) {
 		t.Helper()
 		cp.Kubectl(t, append([]string{
 			"annotate", "--namespace=" + d.Namespace, "ansiblerun.ansible.m.crossplane.io/run", "crossplane.io/paused-",
@@ -62,7 +62,7 @@ func TestDeletion(t *testing.T) {
 	t.Run("Unaware", func(t *testing.T) {
 		t.Parallel()
 
-		d := runData{Namespace: cp.Namespace(t), Directory: directory(t)}
+		d := data{Namespace: cp.Namespace(t), Directory: directory(t)}
 		run := cp.Apply(t, unaware, d)[1]
 		cp.Kubectl(t, "create", "secret", "generic", "page", "--namespace="+d.Namespace, "--from-literal=title=Hello")
 		cp.WaitFor(t, run, Condition("Ready", "True"), Reason("StateAware", "StateIgnored"))
@@ -82,7 +82,7 @@ func TestDeletion(t *testing.T) {
 	t.Run("Restored", func(t *testing.T) {
 		t.Parallel()
 
-		d := runData{Namespace: cp.Namespace(t), Directory: directory(t)}
+		d := data{Namespace: cp.Namespace(t), Directory: directory(t)}
 		run := cp.Apply(t, restored, d)[1]
 
 		remove(t, d)
@@ -97,7 +97,7 @@ func TestDeletion(t *testing.T) {
 	t.Run("Adopted", func(t *testing.T) {
 		t.Parallel()
 
-		d := runData{Namespace: cp.Namespace(t), Directory: directory(t)}
+		d := data{Namespace: cp.Namespace(t), Directory: directory(t)}
 		run := cp.Apply(t, restored, d)[1]
 
 		resume(t, d, "ansible.crossplane.io/adopt=true")

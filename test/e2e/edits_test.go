@@ -69,7 +69,7 @@ func TestEdits(t *testing.T) {
 }
 
 func (s *editSession) run() {
-	cp.Apply(s.t, emptyConfig, runData{Namespace: s.namespace})
+	cp.Apply(s.t, emptyConfig, data{Namespace: s.namespace})
 	s.t.Cleanup(func() { cp.CleanUp(s.t, s.object()) })
 	s.Walk(s, *editRounds)
 	s.end()

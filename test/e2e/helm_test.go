@@ -58,8 +58,8 @@ spec:
 func TestHelm(t *testing.T) {
 	t.Parallel()
 
-	k := newKubernetes(t)
-	needs.OK(t, cp.Stack.AllowTokens(t.Context(), k.Namespace))
+	d := newKubernetes(t)
+	needs.OK(t, cp.Stack.AllowTokens(t.Context(), d.Namespace))
 
 	tool := cp.Stack.Tool("helm")
 	needs.Built(t, "test-e2e", tool)
@@ -68,12 +68,9 @@ func TestHelm(t *testing.T) {
 	needs.Write(t, filepath.Join(root, "charts.git"), charts())
 	sources.Commit(t, filepath.Join(root, "charts.git"), "v1.0.0")
 
-	d := struct {
-		kubernetesData
-
-		Git, Helm, Title string
-	}{kubernetesData: k, Git: served(t, sources.Git(t, root)), Helm: filepath.Join(directory(t), "helm"), Title: "first"}
-	command(t, root, "cp", tool, d.Helm) // Runs may read the directory.
+	sh := newShell(t)
+	d.Git, d.Helm, d.Title = served(t, sources.Git(t, root)), filepath.Join(directory(t), "helm"), "first"
+	sh.Run(t, "cp "+tool+" "+d.Helm) // Runs may read the directory.
 
 	cp.Apply(t, Account("deployer", `{apiGroups: ["", apps], resources: [configmaps, deployments, secrets], verbs: [get, list, watch, create, update, patch, delete]}`)+`
 apiVersion: ansible.m.crossplane.io/v1alpha1
@@ -137,7 +134,7 @@ spec:
 	after("3", "Dependents")
 
 	// Another client uses Helm.
-	command(t, root, tool, "rollback", "site", "1", "--namespace="+d.Namespace, "--kubeconfig="+cp.Stack.Kubeconfig())
+	sh.Run(t, tool+" rollback site 1 --namespace="+d.Namespace)
 	after("5", "Dependents")
 	cp.WaitFor(t, text, Field("data.title", "second"))
 

@@ -56,7 +56,7 @@ const teamComposition = compositionOf + `
 func TestKubectlPlugin(t *testing.T) {
 	t.Parallel()
 
-	d := xrData{Kind: "Site", Namespace: cp.Namespace(t), Composition: "team-sites", Title: "Hello", Directory: directory(t)}
+	d := data{Kind: "Site", Namespace: cp.Namespace(t), Composition: "team-sites", Title: "Hello", Directory: directory(t)}
 	xr := siteWith(t, d, teamComposition, "{}")
 	ledger := filepath.Join(d.Directory, "ledger")
 
@@ -165,7 +165,7 @@ stringData: {vars: "password: correct-horse-battery"}
 func TestKubectlLogs(t *testing.T) {
 	t.Parallel()
 
-	d := xrData{Namespace: cp.Namespace(t), Directory: directory(t)}
+	d := data{Namespace: cp.Namespace(t), Directory: directory(t)}
 	run := cp.Apply(t, slowly, d)[2]
 	cp.WaitFor(t, run, Field("status.atProvider.lastRun.currentTask", "Wait for the gate"), Field("status.atProvider.lastRun.progress", "task 2"))
 
@@ -235,7 +235,7 @@ func TestKubectlCheck(t *testing.T) {
 
 	const name = "ansibleruns.ansible.m.crossplane.io/run"
 
-	d := xrData{Namespace: cp.Namespace(t), Directory: directory(t)}
+	d := data{Namespace: cp.Namespace(t), Directory: directory(t)}
 	run := cp.Apply(t, gated, d)[1]
 	message := filepath.Join(d.Directory, "message")
 
@@ -280,7 +280,7 @@ func TestKubectlCheck(t *testing.T) {
 }
 
 // ansible runs kubectl with the plugin, which is to end with an exit status.
-func ansible(t *testing.T, status int, d xrData, args ...string) string {
+func ansible(t *testing.T, status int, d data, args ...string) string {
 	t.Helper()
 
 	cmd := plugin(t, d, args...)
@@ -298,7 +298,7 @@ func ansible(t *testing.T, status int, d xrData, args ...string) string {
 }
 
 // plugin is kubectl with the plugin in its PATH.
-func plugin(t *testing.T, d xrData, args ...string) *exec.Cmd {
+func plugin(t *testing.T, d data, args ...string) *exec.Cmd {
 	t.Helper()
 
 	args = append(append([]string{"ansible"}, args[0], "--namespace="+d.Namespace), args[1:]...)

@@ -14,15 +14,12 @@ import (
 // kubernetesCore is an archive of the collection.
 const kubernetesCore = "../../.cache/collections/kubernetes-core.tar.gz"
 
-// kubernetesData is what the manifests of these tests are templates for.
-type kubernetesData struct{ Namespace, Galaxy string }
-
 // newKubernetes returns a namespace, and a Galaxy server that has kubernetes.core.
-func newKubernetes(t *testing.T) kubernetesData {
+func newKubernetes(t *testing.T) data {
 	t.Helper()
 	needs.Built(t, "test-e2e", kubernetesCore)
 
-	return kubernetesData{Namespace: cp.Namespace(t), Galaxy: served(t, sources.NewGalaxy(t, kubernetesCore))}
+	return data{Namespace: cp.Namespace(t), Galaxy: served(t, sources.NewGalaxy(t, kubernetesCore))}
 }
 
 // deployer is an account of a tenant, and a configuration that gives its rights to runs.

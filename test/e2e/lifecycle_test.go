@@ -32,7 +32,7 @@ const waiting = emptyConfig + theRun + `
 `
 
 // begin the play that waits, and return its object and the id of its run.
-func begin(t *testing.T, d runData) (Object, string) {
+func begin(t *testing.T, d data) (Object, string) {
 	t.Helper()
 	run := cp.Apply(t, waiting, d)[1]
 	cp.WaitFor(t, run, Field("status.atProvider.lastRun.phase", "Running"))
@@ -72,7 +72,7 @@ func TestRestarts(t *testing.T) {
 
 // killed ends the provider with SIGKILL. Its run ends, too, an async task of the play included.
 func killed(t *testing.T) {
-	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
+	d := data{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
 	run, first := begin(t, d)
 
 	cp.Provider.Kill(t)
@@ -95,7 +95,7 @@ func killed(t *testing.T) {
 
 // stopped ends the provider as Kubernetes does. The run ends within the grace period.
 func stopped(t *testing.T) {
-	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
+	d := data{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
 	run, first := begin(t, d)
 
 	// The run is let go when the provider has been told to stop.
@@ -122,7 +122,7 @@ func stopped(t *testing.T) {
 
 // canceled ends the provider when it gives the run no time. The result of that is an event all the same.
 func canceled(t *testing.T) {
-	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
+	d := data{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
 	run, _ := begin(t, d)
 
 	cp.Provider.Stop(t)
@@ -137,9 +137,9 @@ func canceled(t *testing.T) {
 func TestDeletedWhileRunning(t *testing.T) {
 	t.Parallel()
 
-	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
+	d := data{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
 	run, first := begin(t, d)
-	orphaned := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
+	orphaned := data{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
 	orphan, _ := begin(t, orphaned)
 
 	cp.Patch(t, orphan, `{"spec":{"managementPolicies":["Observe","Create","Update"]}}`)

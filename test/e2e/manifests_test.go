@@ -18,7 +18,7 @@ var providerAnsible string
 func TestProviderAnsibleManifests(t *testing.T) {
 	t.Parallel()
 
-	d := runData{Namespace: cp.Namespace(t), Directory: directory(t)}
+	d := data{Namespace: cp.Namespace(t), Directory: directory(t)}
 	needs.Write(t, d.Directory, map[string]string{
 		"roles/sample_namespace.sample_role/tasks/main.yml": `
 - ansible.builtin.set_stats:

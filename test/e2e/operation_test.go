@@ -11,7 +11,7 @@ import (
 func TestWatchOperation(t *testing.T) {
 	t.Parallel()
 
-	d := runData{Namespace: cp.Namespace(t)}
+	d := data{Namespace: cp.Namespace(t)}
 	settings := cp.Apply(t, emptyConfig+`
 apiVersion: v1
 kind: ConfigMap

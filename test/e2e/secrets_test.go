@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"io"
-	"net/http"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/canary"
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/vaulted"
 )
@@ -212,22 +211,17 @@ func TestNoSecretLeaves(t *testing.T) {
 		check("The log of the provider", cp.Provider.Log(t))
 		for _, p := range cp.List(t, "v1", "Pod", ns) {
 			// A Pod goes with its AnsibleRun, perhaps right now.
-			logs := exec.CommandContext(t.Context(), cp.Stack.Tool("kubectl"), "logs", "--namespace="+ns, p.GetName())
-			logs.Env = append(os.Environ(), "KUBECONFIG="+cp.Stack.Kubeconfig())
-			if out, err := logs.CombinedOutput(); err == nil || !strings.Contains(string(out), "NotFound") {
+			if out, err := cp.TryKubectl("logs", "--namespace="+ns, p.GetName()); err == nil || !strings.Contains(out, "NotFound") {
 				needs.OK(t, err)
-				check("The log of Pod "+p.GetName(), string(out))
+				check("The log of Pod "+p.GetName(), out)
 			}
 		}
 	}
 	everything()
 
-	resp, err := http.Get(cp.Stack.ProviderMetrics())
+	metrics, err := controlplane.Metrics(t.Context(), cp.Stack.ProviderMetrics())
 	needs.OK(t, err)
-	metrics, err := io.ReadAll(resp.Body)
-	needs.OK(t, err)
-	needs.OK(t, resp.Body.Close())
-	check("The metrics", string(metrics))
+	check("The metrics", fmt.Sprint(metrics))
 
 	for _, o := range objs {
 		if !slices.Contains([]string{"prints", "checks"}, o.Name) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -119,11 +118,6 @@ spec:
   forProvider:`
 )
 
-// runData is what the manifests of AnsibleRuns are templates for.
-type runData struct {
-	Namespace, Directory, Source, Marker string
-}
-
 // A collection of Ansible content to be made for a test.
 type collection struct {
 	Namespace string
@@ -150,7 +144,7 @@ func (c collection) Dir(t *testing.T) string {
 func (c collection) Tarball(t *testing.T) string {
 	t.Helper()
 	out := t.TempDir()
-	command(t, c.Dir(t), "ansible-galaxy", "collection", "build", "--output-path", out)
+	newShell(t).Run(t, "ansible-galaxy collection build --output-path "+out+" "+c.Dir(t))
 	return filepath.Join(out, fmt.Sprintf("%s-%s-%s.tar.gz", c.Namespace, c.Name, c.Version))
 }
 
@@ -175,28 +169,6 @@ func readFile(t *testing.T, path string) string {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// command in a directory, which must succeed. It sees the programs of Ansible,
-// but not the user's own configuration.
-func command(t *testing.T, dir, name string, args ...string) string {
-	t.Helper()
-	if path := filepath.Join(cp.Stack.VirtualEnv(), name); exists(path) {
-		name = path
-	}
-	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Dir = dir
-	cmd.Env = []string{
-		"PATH=" + cp.Stack.VirtualEnv() + string(os.PathListSeparator) + os.Getenv("PATH"),
-		"HOME=" + t.TempDir(),
-		"LANG=C.UTF-8",
-		"GIT_CONFIG_NOSYSTEM=1",
-	}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %s: %s\n%s", name, strings.Join(args, " "), err, out)
-	}
-	return string(out)
 }
 
 // commands with a text in their arguments.

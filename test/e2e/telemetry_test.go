@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
-	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -98,10 +97,10 @@ func TestEvents(t *testing.T) {
 
 	counted := map[string]float64{}
 	for name, labels := range samples {
-		counted[name] = metric(t, name, labels...)
+		counted[name] = Metric(t, cp.Stack.ProviderMetrics(), name, labels...)
 	}
 
-	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Source: site().Git(t)}
+	d := data{Namespace: cp.Namespace(t), Directory: directory(t), Source: site().Git(t)}
 	run := cp.Apply(t, siteConfig+theRun+`
     retryLimit: 2
     vars: {directory: "[[.Directory]]"}
@@ -129,7 +128,7 @@ func TestEvents(t *testing.T) {
 	}
 
 	for name, labels := range samples {
-		if got := metric(t, name, labels...); got < counted[name]+1 {
+		if got := Metric(t, cp.Stack.ProviderMetrics(), name, labels...); got < counted[name]+1 {
 			t.Errorf("%s%v should have grown: it was %v, and is %v", name, labels, counted[name], got)
 		}
 	}
@@ -160,7 +159,7 @@ func TestEvents(t *testing.T) {
 func TestDriftEvents(t *testing.T) {
 	t.Parallel()
 
-	d := runData{Directory: directory(t), Marker: marker()}
+	d := data{Directory: directory(t), Marker: marker()}
 	manifests := `
 apiVersion: ansible.crossplane.io/v1alpha1
 kind: ProviderConfig
@@ -258,7 +257,7 @@ func TestKeptOutput(t *testing.T) {
 
 	const ns = "crossplane-system"
 
-	d := runData{Marker: "kept-" + marker()}
+	d := data{Marker: "kept-" + marker()}
 	run := cp.Apply(t, chatty, d)[2]
 	annotate := func(annotations ...string) {
 		t.Helper()
@@ -287,20 +286,4 @@ func TestKeptOutput(t *testing.T) {
 	annotate("ansible.crossplane.io/keepOutput-")
 	cp.WaitFor(t, run, Field("status.atProvider.keptOutput", nil))
 	cp.WaitGone(t, kept)
-}
-
-// metric is the sum of the samples of a metric that have all the labels, given
-// as in mode="Apply".
-func metric(t *testing.T, name string, labels ...string) float64 {
-	t.Helper()
-	all, err := controlplane.Metrics(t.Context(), cp.Stack.ProviderMetrics())
-	needs.OK(t, err)
-	sum := 0.0
-	for sample, v := range all {
-		n, _, _ := strings.Cut(sample, "{")
-		if n == name && !slices.ContainsFunc(labels, func(l string) bool { return !strings.Contains(sample, l) }) {
-			sum += v
-		}
-	}
-	return sum
 }

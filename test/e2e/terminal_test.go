@@ -21,7 +21,7 @@ type terminal struct {
 }
 
 // inTmux starts kubectl with the plugin in a terminal, with a value of NO_COLOR. Its exit status is shown when it has ended.
-func inTmux(t *testing.T, d xrData, noColor string, args ...string) *terminal {
+func inTmux(t *testing.T, d data, noColor string, args ...string) *terminal {
 	t.Helper()
 
 	term := &terminal{t: t, tmux: needs.Program(t, "tmux"), socket: filepath.Join(t.TempDir(), "tmux")}
@@ -111,14 +111,14 @@ func TestKubectlTerminal(t *testing.T) {
 	t.Parallel()
 	needs.Program(t, "tmux")
 
-	d := xrData{Kind: "Guarded", Namespace: cp.Namespace(t), Composition: "guarded-sites", Title: "Hello", Directory: directory(t)}
+	d := data{Kind: "Guarded", Namespace: cp.Namespace(t), Composition: "guarded-sites", Title: "Hello", Directory: directory(t)}
 	xr := siteWith(t, d, guardedComposition, "{approval: Required}")
 
 	// The deletions at the end of the test are to need no approval.
 	t.Cleanup(func() {
-		cmd := exec.Command(cp.Stack.Tool("kubectl"), "--kubeconfig="+cp.Stack.Kubeconfig(), "--namespace="+d.Namespace,
-			"patch", "providerconfigs.ansible.m.crossplane.io", "default", "--type=merge", `--patch={"spec": {"approval": null}}`)
-		if out, err := cmd.CombinedOutput(); err != nil {
+		out, err := cp.TryKubectl("--namespace="+d.Namespace, "patch", "providerconfigs.ansible.m.crossplane.io", "default",
+			"--type=merge", `--patch={"spec": {"approval": null}}`)
+		if err != nil {
 			t.Errorf("cannot end the need of approvals: %s\n%s", err, out)
 		}
 	})
@@ -196,7 +196,7 @@ func TestKubectlTerminal(t *testing.T) {
 }
 
 // completes checks that kubectl completes arguments of the plugin, as docs/kubectl.md installs it, and runs nothing.
-func completes(t *testing.T, d xrData) {
+func completes(t *testing.T, d data) {
 	t.Helper()
 
 	complete := func(args ...string) string {

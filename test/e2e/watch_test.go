@@ -55,7 +55,7 @@ stringData: {password: "[[.Source]]"}
 func TestReferencesAreWatched(t *testing.T) {
 	t.Parallel()
 
-	d := xrData{Namespace: cp.Namespace(t), Directory: directory(t), Title: "one", Source: "1"}
+	d := data{Namespace: cp.Namespace(t), Directory: directory(t), Title: "one", Source: "1"}
 	run := cp.Apply(t, watched, d)[1]
 
 	cp.WaitFor(t, run, Condition("Synced", "False"), Message("Synced", `spec.forProvider.varFiles[0]: ConfigMap "`+d.Namespace+`/page" not found`),

@@ -3,15 +3,17 @@ package e2e
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// Templates for xrData.
+// Templates of an XR and its Composition.
 const (
 	// compositionOf a kind of XR. What the function is told comes after it.
 	compositionOf = `
@@ -105,12 +107,13 @@ func siteOf(kind, scope string) definition {
 	}
 }
 
-type xrData struct {
-	Kind, Namespace, Composition, Title, Directory, Source, Status string
+// data is what manifests are templates for.
+type data struct {
+	Kind, Namespace, Composition, Title, Directory, Source, Status, Marker, Galaxy, Git, Helm string
 }
 
 // siteWith a Composition and a configuration, of this spec, of its own.
-func siteWith(t *testing.T, d xrData, composition, config string) Object {
+func siteWith(t *testing.T, d data, composition, config string) Object {
 	t.Helper()
 
 	objs := cp.Apply(t, siteOf(d.Kind, "Namespaced").String()+composition+`
@@ -127,7 +130,7 @@ spec: `+config+"\n"+xrOf, d)
 func TestNamespacedXR(t *testing.T) {
 	t.Parallel()
 
-	d := xrData{Kind: "Site", Namespace: cp.Namespace(t), Composition: "namespaced-sites", Title: "Hello", Directory: directory(t), Source: site().Git(t)}
+	d := data{Kind: "Site", Namespace: cp.Namespace(t), Composition: "namespaced-sites", Title: "Hello", Directory: directory(t), Source: site().Git(t)}
 
 	objs := cp.Apply(t, siteOf("Site", "Namespaced").String()+compositionOf+`
       defaults:
@@ -207,7 +210,7 @@ spec:
 		t.Error("The page should be there until the absent run got to it.")
 	}
 
-	command(t, d.Directory, "rm", "locked")
+	needs.OK(t, os.Remove(filepath.Join(d.Directory, "locked")))
 	cp.WaitGone(t, run)
 
 	if exists(page) {
@@ -222,7 +225,7 @@ func TestClusterScopedXR(t *testing.T) {
 	t.Parallel()
 
 	archive := site().Tarball(t)
-	d := xrData{Kind: "ClusterSite", Composition: "cluster-sites", Title: "Hello", Directory: directory(t), Source: archive, Status: "runs.page.outputs"}
+	d := data{Kind: "ClusterSite", Composition: "cluster-sites", Title: "Hello", Directory: directory(t), Source: archive, Status: "runs.page.outputs"}
 	composition := compositionOf + `
       runs:
       - name: page
@@ -293,7 +296,7 @@ spec:
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 
-	d := xrData{Kind: "Site", Namespace: cp.Namespace(t), Composition: "mistaken-sites", Title: "Hello", Directory: directory(t)}
+	d := data{Kind: "Site", Namespace: cp.Namespace(t), Composition: "mistaken-sites", Title: "Hello", Directory: directory(t)}
 	composition := compositionOf + `
       runs:
       - name: page

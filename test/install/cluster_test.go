@@ -2,8 +2,6 @@ package install
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -28,10 +26,8 @@ func podsOf(t *testing.T, part string) []corev1.Pod {
 
 // kubectl in Crossplane's namespace: what it prints, or why it fails.
 func kubectl(args ...string) string {
-	cmd := exec.Command(cp.Stack.Tool("kubectl"), append(args, "--namespace="+controlplane.Namespace)...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+cp.Stack.Kubeconfig())
-	out, _ := cmd.CombinedOutput()
-	return string(out)
+	out, _ := cp.TryKubectl(append(args, "--namespace="+controlplane.Namespace)...)
+	return out
 }
 
 // object by its kind and name.
