@@ -1,5 +1,5 @@
-// Package manifest reads, combines and compares Kubernetes objects as JSON: maps,
-// lists, strings, booleans, nil and float64. Nothing of an object is changed.
+// Package manifest reads, merges and compares Kubernetes objects as JSON values: maps, lists, strings, booleans, nil
+// and float64. It never modifies its arguments.
 package manifest
 
 import (
@@ -30,38 +30,37 @@ func NestedText(object map[string]any, path ...string) string {
 	return s
 }
 
-// Name an object.
+// Name returns metadata.name of an object.
 func Name(object map[string]any) string {
 	return NestedText(object, "metadata", "name")
 }
 
-// Namespace an object; "" when it is cluster scoped.
+// Namespace returns metadata.namespace of an object; empty for a cluster-scoped one.
 func Namespace(object map[string]any) string {
 	return NestedText(object, "metadata", "namespace")
 }
 
-// UID an object.
+// UID returns metadata.uid of an object.
 func UID(object map[string]any) string {
 	return NestedText(object, "metadata", "uid")
 }
 
-// Annotation an object, or "".
+// Annotation returns the value of an annotation of an object, or "".
 func Annotation(object map[string]any, name string) string {
 	return NestedText(object, "metadata", "annotations", name)
 }
 
-// NamespacedName returns the namespace and the name of an object.
+// NamespacedName returns namespace/name of an object; the namespace is empty for a cluster-scoped one.
 func NamespacedName(object map[string]any) string {
 	return Namespace(object) + "/" + Name(object)
 }
 
-// IsDeleted is true for an object that is being deleted.
+// IsDeleted is true for an object with a deletion timestamp.
 func IsDeleted(object map[string]any) bool {
 	return NestedText(object, "metadata", "deletionTimestamp") != ""
 }
 
-// Overlay returns a copy of b with the fields of a: objects are merged deeply, all
-// else is replaced.
+// Overlay returns a copy of b with the fields of a. Objects are merged deeply; other values of a replace those of b.
 func Overlay(b, a map[string]any) map[string]any {
 	out := make(map[string]any, len(a)+len(b))
 	maps.Copy(out, b)
@@ -80,7 +79,7 @@ func Overlay(b, a map[string]any) map[string]any {
 	return out
 }
 
-// Pick returns those of the named fields that an object has.
+// Pick returns an object with only the named fields, as far as they are present.
 func Pick(object map[string]any, names ...string) map[string]any {
 	out := map[string]any{}
 
@@ -93,7 +92,8 @@ func Pick(object map[string]any, names ...string) map[string]any {
 	return out
 }
 
-// WithLeaves returns a copy of a JSON value in which another value stands for each that is no object and no list.
+// WithLeaves returns a copy of a JSON value in which other(leaf) replaces each leaf: a value that is neither an object
+// nor a list.
 func WithLeaves(v any, other func(leaf any) any) any {
 	switch v := v.(type) {
 	case []any:
@@ -115,7 +115,7 @@ func WithLeaves(v any, other func(leaf any) any) any {
 	return other(v)
 }
 
-// WithIntegers returns a JSON value with its integral numbers as int64, as far as they are exact.
+// WithIntegers returns a copy of a JSON value with its integral numbers up to MaxExact as int64.
 func WithIntegers(v any) any {
 	return WithLeaves(v, func(leaf any) any {
 		if n, ok := leaf.(float64); ok && n == math.Trunc(n) && math.Abs(n) <= MaxExact {
@@ -126,11 +126,12 @@ func WithIntegers(v any) any {
 	})
 }
 
-// MaxExact is the largest integer that no other one is rounded to in the doubles that requests and responses carry.
+// MaxExact is the largest integer up to which a float64 has every integer. Requests and responses carry numbers as
+// float64.
 const MaxExact = 1<<53 - 1
 
-// Canonical returns a value in a form that reflect.DeepEqual can compare: all
-// numbers are float64, and a field that is null or an empty object is left out.
+// Canonical returns a copy of a JSON value that reflect.DeepEqual can compare: all numbers are float64, and a field
+// that is null or an empty object is left out.
 func Canonical(v any) any {
 	switch v := v.(type) {
 	case int64:
@@ -165,8 +166,8 @@ func Canonical(v any) any {
 	return v
 }
 
-// Equal is true for values with the same canonical form. It does not make these forms: most values that are compared
-// are as large as an AnsibleRun.
+// Equal is true for values with the same canonical form. It does not build the canonical forms, since most values are
+// as large as an AnsibleRun.
 func Equal(a, b any) bool {
 	x, isObject := a.(map[string]any)
 	y, also := b.(map[string]any)
@@ -195,8 +196,7 @@ func Equal(a, b any) bool {
 	return !isObject && !isList && Canonical(a) == Canonical(b)
 }
 
-// Within is true when each field of the canonical form of a is in that of b, with the
-// same value.
+// Within is true when b has each field of a with the same value, both in canonical form.
 func Within(a, b any) bool {
 	part, ok := a.(map[string]any)
 	if !ok {
@@ -214,8 +214,7 @@ func Within(a, b any) bool {
 	return true
 }
 
-// Condition returns the condition of a type in the status of an object; nil when
-// there is none.
+// Condition returns the entry of status.conditions with a type; nil when there is none.
 func Condition(o map[string]any, typ string) map[string]any {
 	list, _ := Nested(o, "status", "conditions").([]any)
 
@@ -228,13 +227,12 @@ func Condition(o map[string]any, typ string) map[string]any {
 	return nil
 }
 
-// IsCurrent is true for a condition that tells of the current generation of its
-// object.
+// IsCurrent is true for a condition with the current generation of its object as its observedGeneration.
 func IsCurrent(o, condition map[string]any) bool {
 	return Canonical(condition["observedGeneration"]) == Canonical(Nested(o, "metadata", "generation"))
 }
 
-// Set returns the strings of a JSON list; nil when the value is no list.
+// Set returns the strings of a JSON list as a set; nil when the value is not a list.
 func Set(v any) map[string]bool {
 	list, ok := v.([]any)
 	if !ok {
@@ -251,7 +249,7 @@ func Set(v any) map[string]bool {
 	return set
 }
 
-// Strings as JSON; nil for nil.
+// Strings returns a map of strings as a JSON object; nil for nil.
 func Strings(m map[string]string) map[string]any {
 	if m == nil {
 		return nil
@@ -265,7 +263,7 @@ func Strings(m map[string]string) map[string]any {
 	return out
 }
 
-// SortedKeys of a map. It allocates once, which slices.Sorted does not.
+// SortedKeys returns the keys of a map, sorted. It allocates once, unlike slices.Sorted.
 func SortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
@@ -277,8 +275,7 @@ func SortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// Show returns a JSON value for a message: a string in quotes, and at most 80
-// characters of it.
+// Show returns a JSON value for a message, cut after 80 characters. A string is quoted.
 func Show(v any) string {
 	const most = 80
 
@@ -294,15 +291,16 @@ func Show(v any) string {
 	return fmt.Sprintf("%.*s", most, b)
 }
 
-// Fields that Crossplane has in XRs.
+// Fields of XRs that Crossplane owns.
 //
 //nolint:gochecknoglobals // Go has no constant arrays.
 var (
-	// ReservedStatus are those in the status of any XR.
+	// ReservedStatus has the fields in the status of any XR.
 	ReservedStatus = [...]string{"claimConditionTypes", "conditions", "crossplane"}
-	// LegacyStatus are those in the status of legacy XRs. In that of others, connectionDetails are the author's.
+	// LegacyStatus has the fields in the status of legacy XRs. In other XRs, status.connectionDetails belongs to the
+	// author of the XRD.
 	LegacyStatus = [...]string{"claimConditionTypes", "conditions", "connectionDetails", "crossplane"}
-	// LegacySpec are those in the spec of legacy XRs. Others have them below spec.crossplane.
+	// LegacySpec has the fields in the spec of legacy XRs. Other XRs have them below spec.crossplane.
 	LegacySpec = [...]string{
 		"claimRef", "compositeDeletePolicy", "compositionRef", "compositionRevisionRef", "compositionRevisionSelector",
 		"compositionSelector", "compositionUpdatePolicy", "environmentConfigRefs", "publishConnectionDetailsTo",

@@ -17,17 +17,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
-// A Converter converts values to the OpenAPI v3 schema of a field that is applied.
+// A Converter converts computed values to the types of an OpenAPI v3 schema of a field, as an apply needs them.
 type Converter struct {
 	Schema map[string]any
-	// Fields of an object that are applied one by one.
+	// Fields has the Converters of the fields of an object that are applied one by one.
 	Fields map[string]*Converter
 
-	// validator is compiled when it is used first: some are never used.
+	// validator is compiled on first use, since some are never used.
 	validator func() (*Schema, error)
 }
 
-// NewConverter returns the Converter of a schema. One that cannot be used checks nothing.
+// NewConverter returns the Converter of a schema. If the schema cannot be compiled, the Converter validates nothing.
 func NewConverter(schema map[string]any) *Converter {
 	return &Converter{
 		Schema: schema, Fields: map[string]*Converter{},
@@ -42,9 +42,9 @@ func NewConverter(schema map[string]any) *Converter {
 	}
 }
 
-// Convert returns a value converted to the type of the field, without loss: nil for one that is
-// left out. The error says why the value does not fit. It begins with what is meant below the value, see InvalidAt of
-// package expression.
+// Convert converts a value to the type of the field without loss. It returns nil for a value that is to be left out.
+// The error says why the value does not fit; it begins with the path below the value, as InvalidAt of package
+// expression expects.
 func (c *Converter) Convert(v any) (any, error) {
 	v, err := coerce(c.Schema, v, true)
 	if err != nil || v == nil || merges(c.Schema, v) && isEmpty(v) {
@@ -59,8 +59,8 @@ func (c *Converter) Convert(v any) (any, error) {
 	return v, nil
 }
 
-// Refused returns why the API server refuses to replace a value by another one: violations of the
-// schema that the old value does not have.
+// Refused returns why the API server would refuse to replace the old value by v: violations of the schema that the old
+// value does not have. old is nil when there is none.
 func (c *Converter) Refused(v, old any) field.ErrorList {
 	validator, err := c.validator()
 	if err != nil {
@@ -80,8 +80,8 @@ func (c *Converter) Refused(v, old any) field.ErrorList {
 	return slices.DeleteFunc(errs, func(err *field.Error) bool { return known[err.Error()] })
 }
 
-// merges is true for an object or a list that the API server merges by its members. If such a value had members and
-// is applied without any, the API server makes null of it, and refuses that.
+// merges is true for an object or a list that the API server merges by its members. If the last apply of such a value
+// had members and the next one has none, the API server turns it into null, and refuses that.
 func merges(schema map[string]any, v any) bool {
 	switch v.(type) {
 	case map[string]any:
@@ -101,14 +101,14 @@ func isEmpty(v any) bool {
 	return isObject && len(object) == 0 || isList && len(list) == 0
 }
 
-// Hint returns the end of a message about an unknown field: the field that may be meant.
+// Hint returns the end of a message about an unknown field: the property with the nearest name, see spelling.Hint.
 func Hint(schema map[string]any, name string) string {
 	properties, _ := schema["properties"].(map[string]any)
 	return spelling.Hint(name, manifest.SortedKeys(properties))
 }
 
-// Property returns the schema of a field of an object; nil when the field may be anything.
-// It is false when the object cannot have the field.
+// Property returns the schema of a field of an object; nil when the schema allows any value. It returns false when the
+// schema does not allow the field.
 func Property(schema map[string]any, name string) (map[string]any, bool) {
 	properties, _ := schema["properties"].(map[string]any)
 	if p, ok := properties[name].(map[string]any); ok {
@@ -125,8 +125,8 @@ func Property(schema map[string]any, name string) (map[string]any, bool) {
 	return nil, len(schema) == 0 || schema["x-kubernetes-preserve-unknown-fields"] == true
 }
 
-// coerce converts a JSON value to the type that a schema has. What is merged has no objects and lists
-// that are merged, too, and empty.
+// coerce converts a JSON value to the type of a schema. If the value is merged, it leaves out empty objects and lists
+// within it that are merged, too.
 func coerce(schema map[string]any, v any, merged bool) (any, error) {
 	if schema["x-kubernetes-int-or-string"] == true {
 		return v, nil

@@ -1,5 +1,4 @@
-// Package schema validates objects as the API server does, and converts values to what a
-// schema has.
+// Package schema validates objects as the API server does, and converts values to the types of a schema.
 package schema
 
 import (
@@ -29,16 +28,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
-// A Schema validates objects as the API server would, had they been stored. It is
-// safe for concurrent use.
+// A Schema validates objects as the API server does when they are stored. It is safe for concurrent use.
 type Schema struct {
 	openAPI    validation.SchemaValidator
 	structural *structuralschema.Structural
 	rules      *cel.Validator
 }
 
-// New returns the Schema of the first version of a CustomResourceDefinition,
-// given as YAML.
+// New returns the Schema of the first version of a CustomResourceDefinition in YAML.
 func New(definition []byte) (*Schema, error) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.Unmarshal(definition, crd); err != nil {
@@ -48,10 +45,10 @@ func New(definition []byte) (*Schema, error) {
 	return Of(crd.Spec.Versions[0].Schema.OpenAPIV3Schema)
 }
 
-// Of returns the Schema of a whole object.
+// Of returns the Schema of an object with a kind and metadata.
 func Of(object *apiextensionsv1.JSONSchemaProps) (*Schema, error) { return of(object, true) }
 
-// of is the Schema of a whole object, or of a field.
+// of returns the Schema of an object with a kind and metadata if whole, and otherwise of a field.
 func of(v1 *apiextensionsv1.JSONSchemaProps, whole bool) (*Schema, error) {
 	props := &apiextensions.JSONSchemaProps{}
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v1, props, nil); err != nil {
@@ -75,9 +72,9 @@ func of(v1 *apiextensionsv1.JSONSchemaProps, whole bool) (*Schema, error) {
 	}, nil
 }
 
-// at a path there is this part of the schema; an empty one where the schema does not say.
+// at returns the schema of the field at a path; an empty one when the schema does not declare the field.
 func (s *Schema) at(path string) *structuralschema.Structural {
-	segments, _ := fieldpath.Parse(path) // The schema does not say what is at another path.
+	segments, _ := fieldpath.Parse(path) // An invalid path has no segments.
 	at := s.structural
 
 	for _, segment := range segments {
@@ -96,10 +93,10 @@ func (s *Schema) at(path string) *structuralschema.Structural {
 	return at
 }
 
-// Type of the field at a path; empty where the schema does not say.
+// Type returns the type of the field at a path; empty when the schema does not declare it.
 func (s *Schema) Type(path string) string { return s.at(path).Type }
 
-// values that a field may have; nil for a field without a list of them.
+// values returns the enum of the field at a path as text; nil for a field without one.
 func (s *Schema) values(path string) []string {
 	var values []string
 
@@ -112,8 +109,9 @@ func (s *Schema) values(path string) []string {
 	return values
 }
 
-// violations of the schema that a value has which replaces another one, if there is one. Rules, and
-// those of lists, expect what the schema promises.
+// violations returns the violations of the schema by a value v that replaces old, sorted by their text. old is nil when
+// there is none. Uniqueness in lists and the CEL rules are checked only when the earlier checks pass, since they rely
+// on the types.
 func (s *Schema) violations(v, old any) field.ErrorList {
 	errs := validation.ValidateCustomResource(nil, v, s.openAPI)
 
@@ -128,22 +126,22 @@ func (s *Schema) violations(v, old any) field.ErrorList {
 	}
 
 	if len(errs) == 0 {
-		// A verdict on an input is kept, so it must not depend on a request.
+		// Results for an input are cached, so they must not depend on the context of a request.
 		errs, _ = s.rules.Validate(context.Background(), nil, s.structural,
 			manifest.WithIntegers(v), manifest.WithIntegers(old),
 			celconfig.RuntimeCELCostBudget)
 	}
 
-	// The order of the validators is that of maps, which is random.
+	// The validators iterate over maps, in random order.
 	slices.SortFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
 
 	return errs
 }
 
-// fewFields are as many as a message can list.
+// fewFields is how many fields a message lists at most.
 const fewFields = 5
 
-// patterns of the schemas of inputs and AnsibleRuns, in words.
+// patterns has, for the regular expressions in the schemas of inputs and AnsibleRuns, what a message says instead.
 var patterns = map[string]string{ //nolint:gochecknoglobals // Go has no constant maps.
 	`^\P{Cc}*$`:                "must not contain control characters, such as the end of a line",
 	"^[A-Za-z_][A-Za-z0-9_]*$": "must be letters, digits and _, and not begin with a digit",
@@ -155,9 +153,10 @@ var patterns = map[string]string{ //nolint:gochecknoglobals // Go has no constan
 	`^([^\s:~^?*\[\\+@-][^\s:~^?*\[\\]*)?$`: "must be a tag, a branch or a commit",
 }
 
-// explain an error that tells of the types of Go and of rules, by the value in an object and what it has to be.
+// explain rewrites an error about the object for users of YAML: without types of Go and texts of rules, and with the
+// value in the object.
 func (s *Schema) explain(err *field.Error, object map[string]any) {
-	value, _ := fieldpath.Pave(object).GetValue(err.Field) // What is not there is nil.
+	value, _ := fieldpath.Pave(object).GetValue(err.Field) // A missing value is nil.
 
 	if _, rule, ok := strings.Cut(err.Detail, " evaluating rule: "); ok {
 		err.BadValue, err.Detail = value, rule
@@ -191,7 +190,7 @@ func (s *Schema) explain(err *field.Error, object map[string]any) {
 	case "string":
 		err.Detail = "must be a string"
 
-		// The words that YAML takes for booleans, such as y and off.
+		// YAML reads words such as y and off as booleans.
 		switch value.(type) {
 		case bool, int64, float64:
 			err.Detail += ": write it in quotes"
@@ -203,11 +202,11 @@ func (s *Schema) explain(err *field.Error, object map[string]any) {
 	}
 }
 
-// Default fills in what an object does not say, as the API server does.
+// Default sets the defaults of the schema in the object, as the API server does.
 func (s *Schema) Default(object map[string]any) { defaulting.Default(object, s.structural) }
 
-// Validate returns every violation of the schema, unknown fields included. What
-// is suggested for one is its bad value.
+// Validate returns all violations of the schema, including unknown fields. The BadValue of an unknown field is the name
+// that the message suggests, or "".
 func (s *Schema) Validate(object map[string]any) field.ErrorList {
 	errs := s.violations(object, nil)
 	for _, err := range errs {
@@ -219,8 +218,8 @@ func (s *Schema) Validate(object map[string]any) field.ErrorList {
 		s.explain(err, object)
 	}
 
-	// A fraction in a field of integers is reported twice, once without its path, and what is not of the type of the
-	// values that a field may have is none of them.
+	// A fraction in a field of integers is reported twice, once without its path. A value of the wrong type in a field
+	// with an enum is reported as not in the enum, too.
 	errs = slices.DeleteFunc(errs, func(err *field.Error) bool {
 		return strings.HasPrefix(err.Detail, "Checked value must be of type") ||
 			err.Type == field.ErrorTypeTypeInvalid && len(s.values(err.Field)) > 0

@@ -1,10 +1,9 @@
-// Package spelling finds out what is meant by names that are misspelt.
+// Package spelling finds the known name that is most similar to a misspelt one.
 package spelling
 
 import "fmt"
 
-// Hint suggests which of the names is meant by one that is none of them: a text
-// to put after a message, or none.
+// Hint returns ` (did you mean "x"?)` with the nearest of the names, to append to a message; empty when none is near.
 func Hint(name string, names []string) string {
 	best := Nearest(name, names)
 	if best == "" {
@@ -14,7 +13,8 @@ func Hint(name string, names []string) string {
 	return fmt.Sprintf(" (did you mean %q?)", best)
 }
 
-// Nearest of the names, or "" when none is near.
+// Nearest returns the first of the names with the fewest edits; empty when each needs more than 3 edits, or too many
+// for the length of the name.
 func Nearest(name string, names []string) string {
 	const most = 3
 
@@ -29,8 +29,8 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// edits returns how many letters have to be replaced, added, taken away, or
-// swapped with the next, to make one word of another.
+// edits returns the optimal string alignment distance of two words, in bytes: the number of replacements, insertions,
+// deletions and swaps of neighbors.
 func edits(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
