@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// Names that people without trust may choose for options of Ansible. A limit that
-// begins with @ is a file, and one with ~ a regular expression of Python.
+// Values of options of Ansible that untrusted authors of XRs may choose. Ansible reads a limit that begins with @ as a
+// file, and one that begins with ~ as a regular expression of Python: neither matches.
 var (
 	content = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+/-]*$`)
 	tag     = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]*$`)
@@ -22,15 +22,15 @@ var (
 		`^[!&]?[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]-]*([,:][!&]?[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]-]*)*$`)
 )
 
-// maxLimit is how long a limit may be, in bytes. The system takes twice that of an
-// option.
 const (
-	maxLimit   = 64 << 10
+	// maxLimit is the longest limit, in bytes. Linux allows twice as much for an argument.
+	maxLimit = 64 << 10
+	// maxContent is the longest version, playbook or path, in bytes.
 	maxContent = 253
 )
 
-// listOf checks all items of a list, which must not be empty: an empty list would mean
-// something else to Ansible and to Crossplane.
+// listOf returns a check of a list with 1 to 1000 items. An empty list does not mean "not set" to Ansible or
+// Crossplane.
 func listOf(check func(any) error) func(any) error {
 	const most = 1000
 
@@ -50,14 +50,14 @@ func listOf(check func(any) error) func(any) error {
 	}
 }
 
-// arePolicies checks management policies. An empty list is written, not computed.
+// arePolicies checks computed management policies. Only a literal list may be empty.
 func arePolicies(v any) error {
 	list, _ := v.([]any)
 	return cmp.Or(listOf(isPolicy)(v), CheckPolicies(list))
 }
 
-// CheckPolicies checks that Crossplane supports a set of management policies: it does nothing with an object that has
-// another one.
+// CheckPolicies checks that crossplane-runtime supports a set of management policies. It does not reconcile an object
+// with an unsupported set.
 func CheckPolicies(list []any) error {
 	has := func(action string) bool { return slices.Contains(list, any(action)) }
 	all := !slices.ContainsFunc(list, func(action any) bool { return action != "*" })

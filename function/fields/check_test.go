@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestCheckPolicies has each set of actions that Crossplane's runtime supports, and sets that it refuses.
+// TestCheckPolicies has all sets of actions that crossplane-runtime supports, and some that it does not.
 func TestCheckPolicies(t *testing.T) {
 	const o, c, u, d, l = "Observe", "Create", "Update", "Delete", "LateInitialize"
 

@@ -1,6 +1,6 @@
-// Package fields has the table of the fields of runs: where expressions may stand in them,
-// what part of an AnsibleRun they become, and what another value means. All packages that
-// treat fields by their names ask the table, so a new field is one row of it.
+// Package fields has a table of the fields of runs: where they may hold expressions, which part of an AnsibleRun they
+// become, and what a change of their value does. All packages that treat fields by name use this table, so that a new
+// field needs only a row.
 package fields
 
 import (
@@ -13,70 +13,70 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// A Kind says where in a field expressions may stand.
+// A Kind says where a field may hold expressions.
 type Kind int
 
 const (
 	// Literal fields hold no expressions.
 	Literal Kind = iota + 1
-	// Referring fields hold expressions only in the names of other objects, in values of the environment, in the YAML of
-	// inventories, and in what allowed has a key for.
+	// Referring fields hold expressions only in names of other objects, in values of environment variables, in the YAML
+	// of inventories, and in content that allowed has a key for.
 	Referring
 	// Computed fields hold expressions anywhere.
 	Computed
-	// Setting fields are literal, or computed as a whole.
+	// Setting fields are either literal or one expression.
 	Setting
 )
 
-// A Part of an AnsibleRun.
+// A Part is the part of an AnsibleRun that a field becomes.
 type Part int
 
 const (
-	// Elsewhere are the fields that are no part of an AnsibleRun under their own names.
+	// Elsewhere fields are not copied to an AnsibleRun under their own name.
 	Elsewhere Part = iota
-	// Labels of an AnsibleRun.
+	// Labels fields become metadata.labels.
 	Labels
-	// Annotations of an AnsibleRun.
+	// Annotations fields become metadata.annotations.
 	Annotations
-	// Spec has fields as they are.
+	// Spec fields become fields of the spec with the same name.
 	Spec
-	// ForProvider are the parameters in the spec.
+	// ForProvider fields become fields of spec.forProvider with the same name.
 	ForProvider
 )
 
-// An Action is what another value of a field means to a run that is there.
+// An Action is what happens to an existing AnsibleRun when a field of its run changes.
 type Action string
 
 // Actions, in lower case for messages.
 const (
-	// Nothing follows from what the run is called.
+	// Nothing happens.
 	Nothing Action = "nothing"
-	// Update the AnsibleRun, without running it.
+	// Update changes the AnsibleRun without running its content.
 	Update Action = "update"
-	// RunAgain a run with inputs that change, or may change.
+	// RunAgain runs the content, since its inputs change or may change.
 	RunAgain Action = "run again"
-	// Hold a run that is to be where no run can move to.
+	// Hold keeps the AnsibleRun as it is, since it cannot move to another namespace.
 	Hold Action = "hold"
-	// MayRemove a run, or some of a set, which depends on the XR.
+	// MayRemove deletes the AnsibleRun, or some members of a set, depending on the XR.
 	MayRemove Action = "may remove"
 )
 
-// A Field of a run, or of the defaults.
+// A Field is a field of a run. Most are also fields of the defaults.
 type Field struct {
 	Kind   Kind
 	Part   Part
 	Action Action
-	// Own is true for a field that defaults do not have.
+	// Own is true for a field that the defaults do not have.
 	Own bool
-	// OfSets is true for a field of the defaults that only runs with forEach take.
+	// OfSets is true for a field of the defaults that applies only to runs with forEach.
 	OfSets bool
-	// Annotation of the AnsibleRun that a setting becomes.
+	// Annotation is the annotation of the AnsibleRun that a setting becomes.
 	Annotation string
-	// Check says what a computed value must be. It is nil where the schema of the input says that, as of a literal one.
+	// Check validates a computed value. If it is nil, the schema of the input validates computed values, too.
 	Check func(v any) error
 }
 
-// table of the fields that v1alpha1.Run has, by their names.
+// table has the fields of v1alpha1.Run by name.
 var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant maps.
 	"name":          {Kind: Literal, Action: Nothing, Own: true},
 	"previousNames": {Kind: Computed, Action: Nothing, Own: true},
@@ -134,8 +134,7 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"onDelete":           {Kind: Literal, Part: ForProvider, Action: Update},
 }
 
-// Of returns the field of a name. The schema refuses a name that is not in the table; what it
-// would be is literal.
+// Of returns the field of a name. A name that is not in the table is a literal field, which the schema refuses.
 func Of(name string) Field {
 	if f, ok := table[name]; ok {
 		return f
@@ -144,17 +143,17 @@ func Of(name string) Field {
 	return Field{Kind: Literal, Action: RunAgain}
 }
 
-// Names of the fields for which something is true, sorted.
+// Names returns the names of the fields for which a function is true, sorted.
 func Names(is func(Field) bool) []string {
 	return slices.DeleteFunc(manifest.SortedKeys(table), func(name string) bool { return !is(table[name]) })
 }
 
-// Computes is true when the field with this value is compiled, and not literal.
+// Computes is true when a value of the field is compiled as an expression, and not taken literally.
 func (f Field) Computes(v any) bool {
 	return f.Kind == Computed || f.Kind == Setting && holdsExpression(v)
 }
 
-// holdsExpression is true for a text, or a list with a text, that may hold an expression.
+// holdsExpression is true for a string with ${, or a list with one.
 func holdsExpression(v any) bool {
 	switch v := v.(type) {
 	case string:

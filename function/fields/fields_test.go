@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// namesOf the fields of a type, sorted.
+// namesOf returns the names of the JSON fields of a struct, sorted.
 func namesOf(typ reflect.Type) []string {
 	var names []string
 
@@ -29,7 +29,7 @@ func namesOf(typ reflect.Type) []string {
 	return names
 }
 
-// Each field of a run has its row, and there are no others.
+// TestTable compares the rows with the fields of v1alpha1.Run.
 func TestTable(t *testing.T) {
 	if diff := cmp.Diff(namesOf(reflect.TypeFor[v1alpha1.Run]()), manifest.SortedKeys(table)); diff != "" {
 		t.Errorf("rows of the table: -fields of a run, +rows:\n%s", diff)
@@ -42,16 +42,17 @@ func TestTable(t *testing.T) {
 
 	for name, f := range table {
 		if f.Kind == 0 || f.Action == "" {
-			t.Errorf("%s: a row has a Kind and an Action", name)
+			t.Errorf("%s: a row needs a Kind and an Action", name)
 		}
 
 		if f.Kind == Setting && f.Part == Elsewhere {
-			t.Errorf("%s: a setting has a Part", name)
+			t.Errorf("%s: a setting needs a Part", name)
 		}
 	}
 }
 
-// What a run has under the name of a parameter becomes that parameter, but for variables, which are evaluated.
+// TestForProvider checks that each field with the name of a parameter of AnsibleRuns becomes that parameter, but for
+// vars, which become vars and unsafeVars.
 func TestForProvider(t *testing.T) {
 	parameters := namesOf(reflect.TypeFor[common.AnsibleRunParameters]())
 	want := slices.DeleteFunc(manifest.SortedKeys(table), func(name string) bool {
@@ -65,7 +66,7 @@ func TestForProvider(t *testing.T) {
 
 	for _, name := range ansiblerun.ContentFields {
 		if f := Of(name); f.Kind != Literal && f.Kind != Referring || f.Action != RunAgain {
-			t.Errorf("%s: content is never computed freely, and runs again when it changes", name)
+			t.Errorf("%s: a field of content must be Literal or Referring, and RunAgain", name)
 		}
 	}
 }

@@ -14,40 +14,38 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// A Meaning says what a text is that may hold expressions, although the field around it is literal.
+// A Meaning says what a text in a Referring field is, and so whether it may hold expressions.
 type Meaning int
 
 const (
 	// Plain texts are literal.
 	Plain Meaning = iota
-	// Name of another object: it is in the field name of a field that ends in Ref.
+	// Name texts are names of other objects: the field name of a field that ends in Ref.
 	Name
-	// Content is what content there is to run: it has a key in allowed.
+	// Content texts select the content to run. They have a key in allowed.
 	Content
-	// Value of an environment variable.
+	// Value texts are values of environment variables.
 	Value
 )
 
-// Inventories of a run are under this name in the input and in an AnsibleRun.
+// Inventories is the name of the field with the inventories, in the input and in an AnsibleRun.
 const Inventories = "inventories"
 
-// A Text in the value of a field.
+// A Text is a string in the value of a field.
 type Text struct {
-	// Path of the text.
-	Path *field.Path
-	// Value of the text.
-	Value string
-	// Meaning of the text.
+	Path    *field.Path
+	Value   string
 	Meaning Meaning
-	// Of is what has the text: the kind of the object with a name, where it is written, the name of the variable with a
-	// value, or the key of content in allowed.
+	// Of depends on the Meaning. For a Name, it is the kind of the object if the reference has one. For a Value, it is
+	// the name of the environment variable. For Content, it is the key in allowed.
 	Of string
 }
 
 // Computes is true for a text that may hold expressions.
 func (t Text) Computes() bool { return t.Meaning != Plain }
 
-// Check a value that was computed for a text. Content is one of the values that these patterns allow.
+// Check validates a value that was computed for a text. Content must match one of the allowed patterns, which are those
+// of path.Match.
 func (t Text) Check(v any, allowed []string) error {
 	s, ok := v.(string)
 
@@ -78,20 +76,20 @@ func (t Text) Check(v any, allowed []string) error {
 	return nil
 }
 
-// isContent is true for what may be a version, the name of a playbook, or a path: git, ansible-galaxy and Ansible take
-// none for an option, and none leads out of a directory.
+// isContent is true for a version, the name of a playbook, or a relative path. git, ansible-galaxy and Ansible take
+// none of these for an option, and the path does not leave its directory.
 func isContent(s string) bool {
 	return len(s) <= maxContent && content.MatchString(s) && path.Clean(s) == s
 }
 
-// isCommit is true for what git may take for a commit: its hash, in full or abbreviated, also behind any text and -g.
-// The commit may be one of no branch or tag: a host serves those of all forks of a repository.
+// isCommit is true for a version that git may read as a commit: a hash, full or abbreviated, or the output of git
+// describe, which ends in -g and a hash. Hosts serve the commits of all forks of a repository, so a commit may be
+// outside of its branches and tags.
 func isCommit(s string) bool {
 	return regexp.MustCompile(`^(.*-g)?[0-9A-Fa-f]{4,64}$`).MatchString(s)
 }
 
-// Replace returns a copy of the value of a field in which each text is what replace makes of it. It is the one walk
-// through references, also for callers that only read them.
+// Replace returns a copy of the value of a field with each Text replaced. Callers that only read the texts use it, too.
 func Replace(at *field.Path, name string, v any, replace func(Text) any) any {
 	switch v := v.(type) {
 	case []any:
@@ -106,7 +104,7 @@ func Replace(at *field.Path, name string, v any, replace func(Text) any) any {
 
 		for _, k := range manifest.SortedKeys(v) {
 			if name == Inventories && k == "yaml" {
-				out[k] = v[k] // It is compiled as a whole.
+				out[k] = v[k] // The YAML of an inventory is compiled as a whole.
 				continue
 			}
 
@@ -132,7 +130,7 @@ func Replace(at *field.Path, name string, v any, replace func(Text) any) any {
 	return v
 }
 
-// Keys of allowed: what content an XR may choose. None of it is a source.
+// Keys of allowed: the parts of the content that an XR may select. An XR never selects a source.
 const (
 	AllowedProjectVersion  = "project.version"
 	AllowedPlaybook        = "playbook"
@@ -141,8 +139,8 @@ const (
 	AllowedInventoriesPath = "inventories.path"
 )
 
-// textOf a field of an object, and what it means. Name is that of the field with the object, or of its list; empty
-// for the fields of a run.
+// textOf returns the Meaning of the string in a field of an object. name is the field with the object, or with the list
+// of objects; it is empty when the object is a run.
 func textOf(name, field string, object map[string]any) Text {
 	_, isVariable := object["name"].(string)
 
