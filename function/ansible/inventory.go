@@ -7,9 +7,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// Inventory returns an inventory as YAML, by the names of its groups. The values are
-// JSON or yamltext.Unsafe. Objects are blocks; the rest is in the flow style, which Ansible
-// would take for JSON if it were all of the text.
+// Inventory returns an inventory in YAML. The keys are the names of groups; the values are JSON or yamltext.Unsafe.
+// Objects are in block style, other values in flow style. Ansible reads a text that is all in flow style as JSON.
 func Inventory(groups map[string]any) string {
 	var b strings.Builder
 
@@ -19,8 +18,8 @@ func Inventory(groups map[string]any) string {
 	return b.String()
 }
 
-// WithNames returns the groups of an inventory as those of the provider's own inventory plugin, which refuses names
-// that the run has from elsewhere.
+// WithNames returns the configuration of the inventory plugin crossplane.ansible.computed for groups of an inventory.
+// The plugin refuses an inventory if another one of the run already has one of the names.
 func WithNames(groups map[string]any, names []string) map[string]any {
 	all := make([]any, len(names))
 	for i, name := range names {
@@ -30,7 +29,7 @@ func WithNames(groups map[string]any, names []string) map[string]any {
 	return map[string]any{"plugin": "crossplane.ansible.computed", "names": all, "inventory": groups}
 }
 
-// writeBlock writes the members of an object, a line or a block each.
+// writeBlock writes an object in block style.
 func writeBlock(b *strings.Builder, m map[string]any, indent string) {
 	for _, k := range manifest.SortedKeys(m) {
 		b.WriteString(indent)

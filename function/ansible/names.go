@@ -1,6 +1,5 @@
-// Package ansible knows what Ansible makes of names and values. Names and values come from XRs, and the authors of
-// XRs are not trusted with the provider. So the package says which names and values cannot be used, and writes
-// inventories with values that Ansible does not template.
+// Package ansible checks names and values that come from XRs, and writes inventories with values that Ansible does not
+// template. The authors of XRs are not trusted: their names and values must not run commands in the provider.
 package ansible
 
 import (
@@ -22,30 +21,28 @@ import (
 var (
 	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	hostName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
-	// An address is a host name, or of IPv4 or IPv6. It must not be an option
-	// of ssh.
+	// address matches a host name, an IPv4 or an IPv6 address, but no option of ssh.
 	address   = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9_.:-]*$`)
 	hostPort  = regexp.MustCompile(`:[0-9]+$`)
 	noGroup   = regexp.MustCompile(`[^A-Za-z0-9_]`)
 	hostRange = regexp.MustCompile(`\[[0-9A-Za-z]*:[0-9A-Za-z]+(:[0-9]+)?\]`)
 	account   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@\\-]*\$?$`)
-	// ownName has the names that files such as /etc/hosts give to the own machine.
-	ownName = regexp.MustCompile(`^(ip6-)?(localhost|loopback)[46]?(\.|$)|\.localhost$`)
+	// localName matches names of the local machine in files such as /etc/hosts.
+	localName = regexp.MustCompile(`^(ip6-)?(localhost|loopback)[46]?(\.|$)|\.localhost$`)
 )
 
 // MaxName is the length of the longest name from an XR, in bytes.
 const MaxName = 253
 
-// Prefixes of the names of variables that tell Ansible how to connect and what to
-// execute. Some of them run commands on the controller.
+// Prefixes of variables that configure how Ansible connects and which programs it executes. Some of these variables run
+// commands on the controller.
 const (
 	prefixAnsible  = "ansible_"
 	prefixInternal = "_ansible_"
 )
 
-// reserved names mean something to Ansible or Jinja2 that no value should
-// replace: magic variables, functions that content relies on, and words of the
-// language. A test asks Ansible for all of them.
+// reserved has names that mean something to Ansible or Jinja2: magic variables, functions, and keywords. TestSpecial
+// compares it with Ansible.
 // https://docs.ansible.com/ansible/latest/reference_appendices/special_variables.html
 var reserved = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
 	"environment", "group_names", "groups", "hostvars", "inventory_dir", "inventory_file", "inventory_hostname",
@@ -54,7 +51,7 @@ var reserved = [...]string{ //nolint:gochecknoglobals // Go has no constant arra
 	"and", "else", "false", "False", "if", "in", "is", "none", "None", "not", "or", "self", "true", "True",
 }
 
-// CheckWord returns an error for a name that YAML has made of another one.
+// CheckWord returns an error for true and false, which YAML makes of other words without quotes.
 func CheckWord(name string) error {
 	if name == "true" || name == "false" {
 		return errors.Errorf("%s is what YAML makes of words such as y, n, on and off: write the name in quotes", name)
@@ -63,7 +60,7 @@ func CheckWord(name string) error {
 	return nil
 }
 
-// CheckKey returns an error when a name cannot be the name of a variable, in a Composition either.
+// CheckKey returns an error for a name that cannot be the name of a variable, even in a Composition.
 func CheckKey(name string) error {
 	if !identifier.MatchString(name) || len(name) > MaxName {
 		return errors.Errorf("%.80q cannot be the name of a variable: it must be an identifier", name)
@@ -72,8 +69,7 @@ func CheckKey(name string) error {
 	return CheckWord(name)
 }
 
-// CheckVariable returns an error when a name from an XR cannot be the name of a
-// variable.
+// CheckVariable returns an error for a name from an XR that must not be the name of a variable.
 func CheckVariable(name string) error {
 	if err := CheckKey(name); err != nil {
 		return err
@@ -93,7 +89,7 @@ func CheckVariable(name string) error {
 	return nil
 }
 
-// CheckHost returns an error when a name from an XR cannot be the name of a host.
+// CheckHost returns an error for a name from an XR that must not be the name of a host.
 func CheckHost(name string) error {
 	switch {
 	case !hostName.MatchString(name) || len(name) > MaxName:
@@ -108,14 +104,15 @@ func CheckHost(name string) error {
 	return nil
 }
 
-// Names of the hosts and groups of an inventory that Ansible reads. The zero value has those that are always there.
+// Names is a set of the hosts and groups in literal inventories. The zero value has the groups all and ungrouped.
 type Names struct {
 	names  map[string]bool
 	ranges []*regexp.Regexp
 }
 
-// Add a name as it is written, with a port, or with ranges. Of a range it takes every name that looks like one of it.
-// Ansible may be set to make identifiers of the names of groups.
+// Add adds a name as an inventory has it, which may have a port, or ranges such as web[01:20]. A range adds all names
+// of its form, also those out of its bounds. Names are also added with _ for characters that identifiers cannot have,
+// since Ansible may be configured to convert the names of groups.
 // https://docs.ansible.com/projects/ansible/latest/inventory_guide/intro_inventory.html#adding-ranges-of-hosts
 func (n *Names) Add(name string) {
 	if n.names == nil {
@@ -135,28 +132,26 @@ func (n *Names) Add(name string) {
 	}
 }
 
-// Has is true for a name that is there.
+// Has is true for a name in the set.
 func (n *Names) Has(name string) bool {
 	return name == "all" || name == "ungrouped" || n.names[name] ||
 		slices.ContainsFunc(n.ranges, func(r *regexp.Regexp) bool { return r.MatchString(name) })
 }
 
-// isProvider is true for names and addresses of the machine that Ansible runs on.
-// Ansible does without a connection there, and some actions even where only the
-// address of a host says so.
+// isProvider is true for names and addresses of the machine that Ansible runs on. Ansible runs tasks for such a host on
+// that machine without a connection. Some actions do so if only the address of the host is local.
 func isProvider(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	ip := net.ParseIP(host)
 
-	return ownName.MatchString(host) || strings.HasPrefix(host, "127.") || ip.IsLoopback() || ip.IsUnspecified() ||
-		isOwnNumber(host)
+	return localName.MatchString(host) || strings.HasPrefix(host, "127.") || ip.IsLoopback() || ip.IsUnspecified() ||
+		isLocalNumber(host)
 }
 
-// isOwnNumber is true for addresses of the own machine in the forms that C libraries
-// know: up to four numbers, decimal, octal or hexadecimal, of which the last one
-// fills what is left.
+// isLocalNumber is true for a loopback or the unspecified IPv4 address in a form of inet_aton: one to four numbers,
+// decimal, octal or hexadecimal. The last number has all bytes that the others leave.
 // https://man7.org/linux/man-pages/man3/inet_aton.3.html
-func isOwnNumber(host string) bool {
+func isLocalNumber(host string) bool {
 	const octet, loopback = 8, 127
 
 	numbers := strings.Split(host, ".")
@@ -179,7 +174,7 @@ func isOwnNumber(host string) bool {
 	return address == 0 || address>>(net.IPv4len*octet-octet) == loopback
 }
 
-// CheckGroup returns an error when a name from an XR cannot be the name of a group.
+// CheckGroup returns an error for a name from an XR that must not be the name of a group.
 func CheckGroup(name string) error {
 	switch {
 	case !identifier.MatchString(name) || len(name) > MaxName:
@@ -192,8 +187,8 @@ func CheckGroup(name string) error {
 	return nil
 }
 
-// IsComputable is true when the value of the variable of this name may come from an
-// XR. How Ansible connects and what it executes must not.
+// IsComputable is true for a variable with a value that may come from an XR. Variables that configure how Ansible
+// connects and which programs it executes must be literal.
 func IsComputable(name string) bool {
 	if !strings.HasPrefix(name, prefixAnsible) && !strings.HasPrefix(name, prefixInternal) {
 		return true
@@ -202,12 +197,12 @@ func IsComputable(name string) bool {
 	return IsConnection(name) || name == operatorMeta
 }
 
-// operatorMeta is the variable that tells the content of Ansible operators which object it
-// is for. Ansible itself has no such variable.
+// operatorMeta is the variable with the name and namespace of the object that the content of an Ansible operator
+// reconciles. Ansible itself does not use it.
 const operatorMeta = "ansible_operator_meta"
 
-// IsConnection is true for those variables of Ansible's own that say which host and port it connects to, as which
-// user, and with which passwords. CheckConnection checks their values.
+// IsConnection is true for Ansible's variables for the address, port, user and passwords of a connection.
+// CheckConnection checks their values.
 func IsConnection(name string) bool {
 	switch name {
 	case "ansible_host", "ansible_port", "ansible_user", "ansible_password", "ansible_become_password":
@@ -217,10 +212,9 @@ func IsConnection(name string) bool {
 	return false
 }
 
-// CheckConnection returns an error when a value from an XR cannot be that of a
-// variable which says where Ansible connects to. Most values become arguments of ssh.
-// What follows the first line of a password would be the input of the program that
-// reads the password.
+// CheckConnection returns an error for a value from an XR that must not be the value of a connection variable. Most
+// values become arguments of ssh. A program that asks for a password would read the lines after the first one as its
+// input.
 func CheckConnection(name string, v any) error {
 	s, _ := v.(string)
 

@@ -13,8 +13,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// The names that have a meaning are those that the real Ansible and Jinja2 give
-// one.
+// TestSpecial compares the reserved names with those of the installed Ansible and Jinja2.
 func TestSpecial(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), filepath.Join(needs.Ansible(t), "python3"), filepath.Join("testdata", "names.py")).Output()
 	needs.OK(t, err)
@@ -22,7 +21,7 @@ func TestSpecial(t *testing.T) {
 	var names map[string][]string
 	needs.OK(t, json.Unmarshal(out, &names))
 
-	// Between two operands these are no variables.
+	// Between two operands, names.py cannot tell these keywords from variables.
 	want := []string{"and", "else", "if", "in", "is", "or"}
 
 	for kind, list := range names {
@@ -44,7 +43,7 @@ func TestSpecial(t *testing.T) {
 	slices.Sort(want)
 
 	if diff := cmp.Diff(want, slices.Sorted(slices.Values(reserved[:]))); diff != "" {
-		t.Errorf("special names: -Ansible's, +ours:\n%s", diff)
+		t.Errorf("reserved names: -Ansible's, +ours:\n%s", diff)
 	}
 
 	for _, name := range []string{"name", "port", "item", "loop", "tags", "hosts", "timeout", "ansible"} {
@@ -62,8 +61,8 @@ func TestSpecial(t *testing.T) {
 	}
 }
 
-// The conversion of the Ansible operator's v1.42.0 returns the same, for names that its tests have,
-// and for acronyms in other words.
+// TestSnakeCase has results of paramconv v1.42.0 of ansible-operator-plugins: for the names in its tests, and for
+// acronyms within other words.
 func TestSnakeCase(t *testing.T) {
 	cases := map[string]string{
 		"":                          "",

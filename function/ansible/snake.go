@@ -9,17 +9,16 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// digits between letters, of which the second has digits of its own, are a word.
+// digits matches digits that are a word: those between two letters, if the second letter has digits, too.
 var digits = regexp.MustCompile(`([a-zA-Z])(\d+)([a-zA-Z]\d+)`)
 
-// acronyms are words wherever they are in a name, also in another word: VIP becomes _v_ip. An
-// operator looks for them in a random order, which matters to few names that have several.
+// acronyms are words even within another word: VIP becomes _v_ip. paramconv looks for them in random order, which
+// matters for few names with several acronyms.
 var acronyms = [...]string{"HTTP", "URL", "IP"} //nolint:gochecknoglobals // Go has no constant arrays.
 
-// SnakeCase converts a name as Ansible operators do, so that roles of theirs
-// can be used as they are: maxSize becomes max_size, Kind becomes _kind.
-// https://github.com/operator-framework/ansible-operator-plugins, package
-// paramconv, as of v1.42.0.
+// SnakeCase converts a name as Ansible operators do, so that their roles work unchanged: maxSize becomes max_size, Kind
+// becomes _kind.
+// https://github.com/operator-framework/ansible-operator-plugins, package paramconv, as of v1.42.0.
 func SnakeCase(name string) string {
 	s := strings.Trim(digits.ReplaceAllString(name, "$1 $2 $3"), " ")
 	if s == "" {
@@ -32,7 +31,7 @@ func SnakeCase(name string) string {
 	}
 
 	for _, a := range acronyms {
-		s = apart(s, a)
+		s = separate(s, a)
 	}
 
 	all := words(s)
@@ -45,8 +44,8 @@ func SnakeCase(name string) string {
 	return leading + strings.Join(all, "_")
 }
 
-// apart sets the first of an acronym, or its plural, apart from its neighbours.
-func apart(s, acronym string) string {
+// separate puts _ between the first occurrence of an acronym, or its plural, and its neighbors.
+func separate(s, acronym string) string {
 	before, after, ok := strings.Cut(s, acronym)
 	if !ok {
 		return s
@@ -66,8 +65,8 @@ func apart(s, acronym string) string {
 	return before + "_" + acronym + "_" + after
 }
 
-// words of a name in lower case, divided by separators and where the case
-// changes. An acronym in capitals is one word.
+// words returns the words of a name in lower case. It splits at separators and where the case changes. Adjacent
+// capitals are one word.
 func words(s string) []string {
 	var (
 		all  []string
@@ -109,13 +108,13 @@ func isUpper(c rune) bool { return c >= 'A' && c <= 'Z' }
 
 func isLower(c rune) bool { return c >= 'a' && c <= 'z' }
 
-// CostPerName is what the conversion of a name costs, in units of a Budget.
+// CostPerName is the cost of SnakeCase, in units of expression.Budget.
 const CostPerName = 40
 
-// ConversionCost of the names in a JSON value, in units of a Budget.
+// ConversionCost returns the cost of SnakeKeys, in units of expression.Budget.
 func ConversionCost(v any) uint64 { return CostPerName * countNames(v) }
 
-// countNames in a JSON value.
+// countNames returns the number of fields of all objects in a JSON value.
 func countNames(v any) uint64 {
 	n := uint64(0)
 
@@ -133,8 +132,7 @@ func countNames(v any) uint64 {
 	return n
 }
 
-// SnakeKeys converts all names in a JSON value. The error names two of one
-// object that become the same.
+// SnakeKeys converts the names of all fields in a JSON value. It fails when two fields of an object get the same name.
 func SnakeKeys(v any) (any, error) {
 	switch v := v.(type) {
 	case []any:
