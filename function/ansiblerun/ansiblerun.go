@@ -1,6 +1,5 @@
-// Package ansiblerun reads the AnsibleRuns that the function composes, as the JSON that
-// core sends: their annotations and labels, their status, and from their managed fields
-// what core has applied. The packages that render and report call it.
+// Package ansiblerun reads observed AnsibleRuns as JSON: annotations, labels and status, and from the managed fields
+// what core, the Crossplane controller, has applied.
 package ansiblerun
 
 import (
@@ -19,37 +18,34 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// AnnotationDependsOn of an AnsibleRun lists the composition resource names of
-// the runs that it was rendered after, separated by commas. From it the function knows
-// what must outlive the AnsibleRun when its run is gone from the Composition.
+// AnnotationDependsOn of an AnsibleRun lists the composition resource names of its dependencies, separated by commas.
+// The function reads it when the run is no longer in the Composition: the dependencies must outlive the AnsibleRun.
 const AnnotationDependsOn = v1alpha1.Group + "/depends-on"
 
-// AllKeys follows the resource name of a set in an entry of AnnotationDependsOn that means
-// all members.
+// AllKeys follows the name of a set in an entry of AnnotationDependsOn that stands for all members.
 const AllKeys = "[]"
 
-// LabelComposite of an AnsibleRun holds the uid of the XR that composes it. It selects
-// AnsibleRuns that are being deleted; core removes its own labels from these.
+// LabelComposite of an AnsibleRun has the UID of its XR. It also selects AnsibleRuns that are being deleted, from which
+// core removes its own labels.
 const LabelComposite = v1alpha1.Group + "/composite-uid"
 
-// LabelCompositeName of what core composes holds the name of the XR. Core leaves it when the XR is deleted.
+// LabelCompositeName of a composed resource has the name of its XR. Core keeps it when the XR is deleted.
 const LabelCompositeName = "crossplane.io/composite"
 
-// LabelInUse is true on what has a Usage, and what is to have one: core does not have to add it then.
+// LabelInUse is "true" on a resource that a Usage protects. The function sets it on new AnsibleRuns that get a Usage,
+// so that core does not have to add it.
 const LabelInUse = "crossplane.io/in-use"
 
-// AnnotationPrune is PruneNever on an AnsibleRun that stays when its run is gone from the
-// Composition.
+// AnnotationPrune is PruneNever on an AnsibleRun that stays when its run is no longer in the Composition.
 const (
 	AnnotationPrune = v1alpha1.Group + "/prune"
 	PruneNever      = "never"
 )
 
-// AnnotationRun of an AnsibleRun has the name of its run, if core knows the AnsibleRun by a previous one.
+// AnnotationRun of an AnsibleRun has the name of its run, if its composition resource name is a previous name.
 const AnnotationRun = v1alpha1.Group + "/run"
 
-// AnnotationAllowRemoval of an XR says how many members of which sets may go at
-// once, as in user=12,disk=3.
+// AnnotationAllowRemoval of an XR says how many members of sets may be removed at once, as in user=12,disk=3.
 const AnnotationAllowRemoval = v1alpha1.Group + "/allow-removal"
 
 // API versions of AnsibleRuns.
@@ -58,7 +54,7 @@ const (
 	APIVersionNamespaced = common.GroupNamespaced + "/" + common.Version
 )
 
-// Conditions of an AnsibleRun, and their status.
+// Types and statuses of conditions of an AnsibleRun.
 const (
 	ConditionReady  = "Ready"
 	ConditionSynced = "Synced"
@@ -68,26 +64,24 @@ const (
 	ConditionUnknown = "Unknown"
 )
 
-// TypeAnsibleRunsReady is the condition of an XR that says which of its AnsibleRuns are not
-// there yet, and why.
+// TypeAnsibleRunsReady is the type of the condition of an XR that says which of its AnsibleRuns are not ready, and why.
 const TypeAnsibleRunsReady = "AnsibleRunsReady"
 
-// Reasons of this condition while nothing can be composed. Its message is not about runs then.
+// Reasons of AnsibleRunsReady when nothing is composed. Its message is not about runs then.
 const (
-	// ReasonInvalidInput XRs have a Composition with mistakes.
+	// ReasonInvalidInput means that the input in the Composition is invalid.
 	ReasonInvalidInput = "InvalidInput"
-	// ReasonTooLarge XRs have a desired state that is larger than core can receive.
+	// ReasonTooLarge means that the desired state is larger than core can receive.
 	ReasonTooLarge = "TooLarge"
 )
 
-// WaitingFor is the start of the line of this condition about a run that waits for others.
+// WaitingFor begins the line in the message of AnsibleRunsReady about a run that waits for others.
 const WaitingFor = "waiting for "
 
-// ContentFields are the fields for the content of a run. A run has exactly one of them.
+// ContentFields are the fields with the content of a run. A run has exactly one of them.
 var ContentFields = [...]string{"role", "roles", "playbook", "playbooks", "playbookInline"} //nolint:gochecknoglobals // Go has no constant arrays.
 
-// CoreMetadata are the labels and annotations that core adds to composed
-// resources.
+// CoreMetadata are the labels and annotations that core adds to composed resources.
 var CoreMetadata = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
 	LabelCompositeName,
 	"crossplane.io/claim-name",
@@ -131,8 +125,8 @@ func CompositionResource(o map[string]any) string {
 	return manifest.Annotation(o, "crossplane.io/composition-resource-name")
 }
 
-// Condition of an AnsibleRun, with a message of one line. It has nothing but the status Unknown when it does not tell
-// of the current generation.
+// Condition returns a condition of an AnsibleRun, with a message of one line. It has only the status Unknown when it is
+// missing or not of the current generation.
 func Condition(o map[string]any, typ xpv2.ConditionType) xpv2.Condition {
 	c := manifest.Condition(o, string(typ))
 	if c == nil || !manifest.IsCurrent(o, c) {
@@ -145,11 +139,11 @@ func Condition(o map[string]any, typ xpv2.ConditionType) xpv2.Condition {
 	}
 }
 
-// OneLine joins the lines of a message.
+// OneLine returns a message with single spaces in place of line breaks and other white space.
 func OneLine(message string) string { return strings.Join(strings.Fields(message), " ") }
 
-// Deleting says for a message that an AnsibleRun is being deleted, and why that is not done yet, as far as its
-// condition says so: "is being deleted: the run failed".
+// Deleting returns the part of a message about an AnsibleRun that is being deleted, with the message of its condition
+// Deletable when that is False: "is being deleted: the run failed".
 func Deleting(o map[string]any) string {
 	c := Condition(o, common.TypeDeletable)
 	if c.Status != ConditionFalse || c.Message == "" {
@@ -159,14 +153,13 @@ func Deleting(o map[string]any) string {
 	return "is being deleted: " + c.Message
 }
 
-// IsReady is true when an observed AnsibleRun is Ready and Synced in its current
-// generation, and not being deleted.
+// IsReady is true when an observed AnsibleRun is Ready and Synced in its current generation, and not being deleted.
 func IsReady(o map[string]any) bool {
 	return Condition(o, ConditionReady).Status == ConditionTrue &&
 		Condition(o, ConditionSynced).Status == ConditionTrue && !manifest.IsDeleted(o)
 }
 
-// DependsOn returns the entries of AnnotationDependsOn.
+// DependsOn returns the entries of AnnotationDependsOn, sorted and without duplicates.
 func DependsOn(o map[string]any) []string {
 	list, ok, _ := unstructured.NestedString(o, "metadata", "annotations", AnnotationDependsOn)
 	if !ok {
@@ -179,8 +172,8 @@ func DependsOn(o map[string]any) []string {
 	return slices.Compact(entries)
 }
 
-// StillAfter returns a rendered AnsibleRun that depends on what it was rendered after so far, too.
-func StillAfter(rendered, observed map[string]any) map[string]any {
+// KeepDependsOn returns a rendered AnsibleRun with the entries of AnnotationDependsOn of the observed one added.
+func KeepDependsOn(rendered, observed map[string]any) map[string]any {
 	on := DependsOn(rendered)
 	before := slices.DeleteFunc(DependsOn(observed), func(entry string) bool { return slices.Contains(on, entry) })
 
@@ -196,7 +189,7 @@ func StillAfter(rendered, observed map[string]any) map[string]any {
 		})
 }
 
-// DeletesContent is true for an AnsibleRun if content runs with state absent when it is deleted.
+// DeletesContent is true when the deletion of an AnsibleRun runs its content with state absent.
 func DeletesContent(o map[string]any) bool {
 	spec, _ := o["spec"].(map[string]any)
 	policies, set := spec["managementPolicies"].([]any)
@@ -206,8 +199,7 @@ func DeletesContent(o map[string]any) bool {
 		(!set || slices.Contains(policies, "*") || slices.Contains(policies, "Delete"))
 }
 
-// Workload returns a text that is the same for AnsibleRuns with the same content, hosts
-// and variables.
+// Workload returns a key that is equal for AnsibleRuns with the same content, hosts and variables.
 func Workload(o map[string]any) string {
 	spec, _ := o["spec"].(map[string]any)
 	parameters, _ := spec["forProvider"].(map[string]any)
@@ -217,12 +209,12 @@ func Workload(o map[string]any) string {
 	ref, _ := spec["providerConfigRef"].(map[string]any)
 	of["providerConfigRef"] = manifest.Pick(ref, "name")
 
-	// Maps are printed in the order of their keys.
+	// fmt prints maps in the order of their keys.
 	return fmt.Sprintf("%#v", manifest.Canonical(of))
 }
 
-// Withheld says why outputs of an AnsibleRun are withheld, by their names, and what to do; likewise fields that content
-// has reported for the status of the XR.
+// Withheld returns messages with the reason and the remedy, by the name of each output and each reported status field
+// that an AnsibleRun withholds because it contains a secret.
 func Withheld(o map[string]any) (outputs, reported map[string]string) {
 	of := func(list string) map[string]string {
 		all, _, _ := unstructured.NestedStringMap(o, "status", "atProvider", list)

@@ -11,16 +11,16 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// managerComposed is the start of the names of the field managers with which core applies
-// composed resources.
+// managerComposed is the prefix of the field managers with which core applies composed resources.
 const managerComposed = "apiextensions.crossplane.io/composed/"
 
-// FieldManaged is the field of metadata in which the API server records field managers.
+// FieldManaged is the name of the field metadata.managedFields.
 const FieldManaged = "managedFields"
 
-// Applied returns what core has applied of an AnsibleRun, which has its managed fields as a message only: API version,
-// kind, and the labels, annotations and spec. It has all of spec.forProvider, also what other managers have applied,
-// because an apply replaces that as a whole. It is nil when the managed fields have no apply by core.
+// Applied returns the part of an AnsibleRun that core has applied, by its managed fields: API version, kind, labels,
+// annotations and spec. spec.forProvider is always whole, with the fields of other managers, because an apply replaces
+// it as a whole. managed is the AnsibleRun as a protobuf message, since o has no managed fields. The result is nil when
+// the managed fields record no apply by core.
 func Applied(o map[string]any, managed *structpb.Struct) map[string]any {
 	spec, _ := o["spec"].(map[string]any)
 	metadata, _ := o["metadata"].(map[string]any)
@@ -53,8 +53,8 @@ func Applied(o map[string]any, managed *structpb.Struct) map[string]any {
 	return applied
 }
 
-// Again returns what core has to apply again in order to change nothing of an observed AnsibleRun: what it has applied,
-// or the spec and the OwnedAnnotations if that is not known.
+// Again returns the object that leaves an observed AnsibleRun unchanged when core applies it: the applied part or, if
+// that is unknown (nil), the spec and the OwnedAnnotations.
 func Again(o, applied map[string]any) map[string]any {
 	if applied != nil {
 		return applied
@@ -66,9 +66,8 @@ func Again(o, applied map[string]any) map[string]any {
 	}
 }
 
-// extract copies the fields of an object that a FieldsV1 set names into another one. The set names members of objects
-// only, since all lists in the spec of an AnsibleRun are atomic. Of an object for which the set names no members, only
-// the empty object is copied.
+// extract copies the fields in a FieldsV1 set from one object into another. All lists in the spec of an AnsibleRun are
+// atomic, so the set has only members of objects. An object for which the set has no members is copied as an empty one.
 func extract(into, from map[string]any, set *structpb.Struct) {
 	for k, below := range set.GetFields() {
 		name, isField := strings.CutPrefix(k, "f:")
@@ -94,9 +93,9 @@ func extract(into, from map[string]any, set *structpb.Struct) {
 	}
 }
 
-// IsApplied is true when an observed AnsibleRun is as it is rendered now, by what core has applied of it. Additional
-// labels and annotations may come from later steps of the pipeline, unless they are OwnedAnnotations. An additional
-// field of the spec may be one that was rendered before, and counts as a difference.
+// IsApplied is true when core has applied an AnsibleRun as it is rendered now. Additional labels and annotations make
+// no difference, since later steps of the pipeline may add them, unless they are OwnedAnnotations. An additional field
+// of the spec is a difference, since an earlier rendering may have had it.
 func IsApplied(observed, applied, rendered map[string]any) bool {
 	if applied == nil {
 		return manifest.Within(rendered, observed)
@@ -117,7 +116,7 @@ func IsApplied(observed, applied, rendered map[string]any) bool {
 	return IsSpecApplied(observed, applied, rendered)
 }
 
-// IsSpecApplied is true when an observed AnsibleRun has the spec that is rendered now.
+// IsSpecApplied is true when core has applied the spec of an AnsibleRun as it is rendered now.
 func IsSpecApplied(observed, applied, rendered map[string]any) bool {
 	if applied == nil {
 		return manifest.Within(rendered["spec"], observed["spec"])
@@ -138,9 +137,8 @@ func defaulted(spec any) any {
 	}}, s)
 }
 
-// Stored returns parameters as they are once the provider has written the AnsibleRun:
-// 20m is 20m0s then, and what is empty is not there. Rendered in another way they would
-// look changed.
+// Stored returns parameters of an AnsibleRun as the provider writes them back: 20m becomes 20m0s, and empty fields are
+// left out. In any other form, the rendered parameters would differ from the observed ones.
 func Stored(parameters map[string]any) map[string]any {
 	typed, out := common.AnsibleRunParameters{}, map[string]any{}
 
@@ -153,7 +151,7 @@ func Stored(parameters map[string]any) map[string]any {
 		b, err = json.Marshal(typed)
 	}
 
-	// What is no parameter of an AnsibleRun is a mistake already.
+	// Parameters that do not fit are reported when the AnsibleRun is validated.
 	if err != nil || json.Unmarshal(b, &out) != nil {
 		return maps.Clone(parameters)
 	}

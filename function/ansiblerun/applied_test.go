@@ -39,7 +39,7 @@ func without(path ...string) edit {
 	return func(o map[string]any) { unstructured.RemoveNestedField(o, path...) }
 }
 
-// entry of the managed fields that core has.
+// entry returns all managed fields, and the entry of core among them.
 func entry(o map[string]any) (all []any, core map[string]any) {
 	all, _, _ = unstructured.NestedSlice(o, "metadata", "managedFields")
 	return all, all[0].(map[string]any)
@@ -53,7 +53,7 @@ func TestApplied(t *testing.T) {
 	observed := read(t, "testdata/observed.yaml")
 	composed := withCoreMetadata(read(t, "testdata/rendered.yaml"))
 
-	// An apply replaces all of it, so that what the server has added belongs to it.
+	// Applied has the whole spec.forProvider, and so the defaults of the API server.
 	want := map[string]any{"apiVersion": composed["apiVersion"], "kind": composed["kind"], "metadata": composed["metadata"], "spec": defaulted(composed["spec"])}
 
 	cases := map[string]struct {
@@ -63,11 +63,11 @@ func TestApplied(t *testing.T) {
 		known  bool
 	}{
 		"Applied": {
-			reason: "What core applied comes back as it was: nulls and empty values too, nothing that others set, no status.",
+			reason: "The result is what core applied, with nulls and empty values, and without the status or fields of other managers.",
 			edit:   func(map[string]any) {}, want: want, known: true,
 		},
 		"WrittenByOthers": {
-			reason: "The provider writes a timeout in its own way, and owns all of spec.forProvider then.",
+			reason: "spec.forProvider is whole when the provider owns it, which has written a timeout in another form.",
 			edit: func(o map[string]any) {
 				all, core := entry(o)
 				without("fieldsV1", "f:spec", "f:forProvider")(core)
@@ -76,7 +76,7 @@ func TestApplied(t *testing.T) {
 			want: want, known: true,
 		},
 		"Twice": {
-			reason: "What core has applied under two names is core's together.",
+			reason: "Applies of core under two field managers are combined.",
 			edit: func(o map[string]any) {
 				all, core := entry(o)
 				other := runtime.DeepCopyJSON(core)
@@ -88,7 +88,7 @@ func TestApplied(t *testing.T) {
 			want: want, known: true,
 		},
 		"NoManagedFields": {
-			reason: "Without managed fields there are the spec and our own annotations.",
+			reason: "Without managed fields, the result is the spec and the OwnedAnnotations.",
 			edit:   without("metadata", "managedFields"),
 			want: map[string]any{
 				"apiVersion": observed["apiVersion"],
@@ -122,16 +122,16 @@ func TestIsApplied(t *testing.T) {
 		observed, rendered edit
 		want               bool
 	}{
-		"Same":             {reason: "What was applied is what is rendered, whatever others and core added.", want: true},
-		"SameUnmanaged":    {reason: "Defaults of the server are no difference.", observed: without("metadata", "managedFields"), want: true},
-		"LabelOfLaterStep": {reason: "Core owns what later steps of the pipeline add, too.", rendered: without("metadata", "labels"), want: true},
-		"NewLabel":         {reason: "A label that is not there yet is a difference.", rendered: set("new", "metadata", "labels", "new")},
-		"NoPolicy":         {reason: "A policy that is not rendered any more is still to be removed.", rendered: without("metadata", "annotations", common.AnnotationRunPolicy)},
-		"OtherPolicy":      {reason: "The policy is an annotation.", rendered: set("CheckWhenObserve", "metadata", "annotations", common.AnnotationRunPolicy)},
+		"Same":             {reason: "Fields that core and other managers have added are no difference.", want: true},
+		"SameUnmanaged":    {reason: "Defaults of the API server are no difference.", observed: without("metadata", "managedFields"), want: true},
+		"LabelOfLaterStep": {reason: "A label that core has applied for a later step is no difference.", rendered: without("metadata", "labels"), want: true},
+		"NewLabel":         {reason: "A rendered label that is not applied is a difference.", rendered: set("new", "metadata", "labels", "new")},
+		"NoPolicy":         {reason: "An applied run policy that is no longer rendered is a difference.", rendered: without("metadata", "annotations", common.AnnotationRunPolicy)},
+		"OtherPolicy":      {reason: "Another run policy, which is an annotation, is a difference.", rendered: set("CheckWhenObserve", "metadata", "annotations", common.AnnotationRunPolicy)},
 		"OtherValue":       {reason: "Another value is a difference.", rendered: set(6.0, "spec", "forProvider", "unsafeVars", "size")},
-		"OtherUnmanaged":   {reason: "So it is without managed fields.", observed: without("metadata", "managedFields"), rendered: set(6.0, "spec", "forProvider", "unsafeVars", "size")},
-		"Removed":          {reason: "A value that is not rendered any more is still to be removed.", rendered: without("spec", "forProvider", "vars", "text")},
-		"Changed":          {reason: "What others have added to what is applied as a whole is still to be removed.", observed: set(1.0, "spec", "forProvider", "vars", "theirs")},
+		"OtherUnmanaged":   {reason: "Another value is a difference without managed fields, too.", observed: without("metadata", "managedFields"), rendered: set(6.0, "spec", "forProvider", "unsafeVars", "size")},
+		"Removed":          {reason: "An applied value that is no longer rendered is a difference.", rendered: without("spec", "forProvider", "vars", "text")},
+		"Changed":          {reason: "A value that another manager has added to spec.forProvider, which is applied as a whole, is a difference.", observed: set(1.0, "spec", "forProvider", "vars", "theirs")},
 		"Added":            {reason: "A new value is a difference.", rendered: set(1.0, "spec", "forProvider", "vars", "theirs")},
 	}
 
@@ -173,14 +173,14 @@ func TestIsReady(t *testing.T) {
 		o      map[string]any
 		want   bool
 	}{
-		"Ready":          {reason: "Ready and Synced in this generation.", o: conditions("True", "True", 2), want: true},
-		"NotReady":       {reason: "Not Ready.", o: conditions("False", "True", 2)},
-		"NotSynced":      {reason: "Not Synced.", o: conditions("True", "False", 2)},
-		"OldGeneration":  {reason: "The conditions tell of what was there before the last change.", o: conditions("True", "True", 1)},
-		"NoConditions":   {reason: "Nothing is known.", o: map[string]any{}},
-		"BeingDeleted":   {reason: "What is being deleted will not be there.", o: deleted},
-		"NoObservedGen":  {reason: "A condition without a generation may be of any.", o: map[string]any{"metadata": map[string]any{"generation": 1.0}, "status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "Synced", "status": "True"}}}}},
-		"WrongStructure": {reason: "Strange objects are not ready.", o: map[string]any{"status": "x", "metadata": 1.0}},
+		"Ready":          {reason: "An AnsibleRun that is Ready and Synced in the current generation is ready.", o: conditions("True", "True", 2), want: true},
+		"NotReady":       {reason: "Ready must be True.", o: conditions("False", "True", 2)},
+		"NotSynced":      {reason: "Synced must be True.", o: conditions("True", "False", 2)},
+		"OldGeneration":  {reason: "Conditions of an earlier generation do not count.", o: conditions("True", "True", 1)},
+		"NoConditions":   {reason: "Without conditions, an AnsibleRun is not ready.", o: map[string]any{}},
+		"BeingDeleted":   {reason: "An AnsibleRun that is being deleted is not ready.", o: deleted},
+		"NoObservedGen":  {reason: "A condition without observedGeneration does not count.", o: map[string]any{"metadata": map[string]any{"generation": 1.0}, "status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "Synced", "status": "True"}}}}},
+		"WrongStructure": {reason: "An object of another structure is not ready.", o: map[string]any{"status": "x", "metadata": 1.0}},
 	}
 
 	for name, tc := range cases {
@@ -192,7 +192,7 @@ func TestIsReady(t *testing.T) {
 	}
 }
 
-// observe an AnsibleRun that core applied, and that others changed since.
+// observe writes testdata/observed.yaml: an AnsibleRun that core has applied and other managers have changed.
 func observe(t *testing.T) {
 	t.Helper()
 
@@ -249,7 +249,7 @@ func observe(t *testing.T) {
 	needs.OK(t, os.WriteFile("testdata/observed.yaml", b, 0o600))
 }
 
-// withCoreMetadata adds what core adds to what it composes.
+// withCoreMetadata adds the label and the annotation that core adds to composed resources.
 func withCoreMetadata(o map[string]any) map[string]any {
 	o = maps.Clone(o)
 
@@ -265,7 +265,7 @@ func withCoreMetadata(o map[string]any) map[string]any {
 	return o
 }
 
-// appliedOf an object with its managed fields.
+// appliedOf returns the applied part of an object with managed fields.
 func appliedOf(t *testing.T, o map[string]any) map[string]any {
 	t.Helper()
 
@@ -275,7 +275,7 @@ func appliedOf(t *testing.T, o map[string]any) map[string]any {
 	return Applied(o, s)
 }
 
-// read an object from YAML, with all numbers float64.
+// read returns an object from a YAML file, with all numbers as float64.
 func read(t *testing.T, path string) map[string]any {
 	t.Helper()
 
@@ -291,7 +291,7 @@ func read(t *testing.T, path string) map[string]any {
 	return o
 }
 
-// What is equal is equal to what it is canonically.
+// FuzzEqual compares manifest.Equal and manifest.Within with the canonical forms.
 func FuzzEqual(f *testing.F) {
 	for _, s := range []string{`[null, {}]`, `[{"a": {}}, null]`, `[{"a": [{}, 1]}, {"a": [null, 1.0], "b": null}]`, `[{"a": ""}, {}]`, `["a", {}]`, `[[], {}]`, `[[], null]`, `[{"a": {"b": 1}}, {"a": {"b": 1, "c": {"d": {}}}}]`} {
 		f.Add(s)

@@ -274,7 +274,7 @@ func (r *renderer) render(ctx context.Context, run *plan.Run, out Outcome, data 
 	}
 
 	was := r.Observed.Resources[out.Resource]
-	rendered := ansiblerun.StillAfter(object, was.Object)
+	rendered := ansiblerun.KeepDependsOn(object, was.Object)
 	out.Reason, out.Messages = reasonOf(was, rendered)
 
 	// What it does without from now on may go once it has run so.
