@@ -1,5 +1,5 @@
-// Package input reads the input of a step and checks it against its schema. Each error has the path of the mistake in
-// the input.
+// Package input reads the input of a step and validates it against its schema. Each error has the path of the mistake
+// in the input.
 package input
 
 import (
@@ -26,8 +26,9 @@ import (
 	shipped "github.com/crossplane-ansible/crossplane-ansible/package-function/input"
 )
 
-// shippedSchemas are those of the input, and of its settings alone. They are compiled once: that takes longer than to
-// read most inputs. What is shipped does not repeat for the defaults what it says of runs.
+// shippedSchemas returns the compiled schemas of the input and of its settings. It compiles them once, since that takes
+// longer than reading an input. The shipped schema has the fields of runs only; those of the defaults are copied from
+// it.
 var shippedSchemas = sync.OnceValues(func() (all struct{ input, settings *schema.Schema }, err error) { //nolint:gochecknoglobals // They are constants that have to be compiled.
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.Unmarshal(shipped.Schema, crd); err != nil {
@@ -54,9 +55,9 @@ var shippedSchemas = sync.OnceValues(func() (all struct{ input, settings *schema
 	return all, err
 })
 
-// Read returns a copy of an input that is JSON. Its integral numbers are int64, and others float64. The errors are
-// violations of the schema, expressions in literal fields, and numbers that are not exact, in the order of their text.
-// An object of another kind has one error and no values.
+// Read returns a copy of an input in JSON, with integral numbers as int64 and others as float64. The errors are
+// violations of the schema, expressions in literal fields, and numbers that are not exact, sorted by their text. For an
+// object of another kind, Read returns one error and no input.
 func Read(in map[string]any) (map[string]any, field.ErrorList) {
 	shipped, err := shippedSchemas()
 	if err != nil {
@@ -75,14 +76,13 @@ func Read(in map[string]any) (map[string]any, field.ErrorList) {
 		}
 	}
 
-	// The schema describes literal content. Package compile checks that with expressions.
+	// The schema describes literal content. Package compile checks content with expressions.
 	errs, reported := inexactNumbers(nil, in), map[string]bool{}
 	for _, s := range sections(in) {
-		errs = append(errs, s.literals(reported)...)
+		errs = append(errs, s.unescape(reported)...)
 	}
 
-	// An expression in a literal field is likely not of the field's type either, and is
-	// reported once.
+	// A field with an error already is likely to violate the schema, too.
 	for _, err := range errs {
 		reported[err.Field] = true
 	}
@@ -92,7 +92,7 @@ func Read(in map[string]any) (map[string]any, field.ErrorList) {
 			continue
 		}
 
-		if ofInventory.MatchString(err.Field) {
+		if inventoryField.MatchString(err.Field) {
 			err.Detail = "there is no such field: write inventories: [{yaml: …}], [{inline: …}] or [{path: …}]"
 		}
 
@@ -103,13 +103,12 @@ func Read(in map[string]any) (map[string]any, field.ErrorList) {
 		errs = append(errs, err)
 	}
 
-	// The errors of the schema are in the order of maps, which is random.
 	slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
 
 	return in, errs
 }
 
-// Type of a setting, by the schema.
+// Type returns the type of a setting in the schema.
 func Type(name string) expression.Type {
 	shipped, err := shippedSchemas()
 	if err != nil {
@@ -119,7 +118,7 @@ func Type(name string) expression.Type {
 	return expression.Type(shipped.settings.Type(name))
 }
 
-// Check a computed value of a setting as if it were literal. The error is one for InvalidAt of package expression.
+// Check validates a computed value of a setting as if it were literal. The error is for expression.InvalidAt.
 func Check(name string, v any) error {
 	shipped, err := shippedSchemas()
 	if err != nil {
@@ -134,8 +133,8 @@ func Check(name string, v any) error {
 	return nil
 }
 
-// withoutComputed returns the input without computed settings: the schema describes literal ones, and its rules are
-// checked only where all else is as it says.
+// withoutComputed returns the input without computed settings. The schema describes literal settings, and its CEL rules
+// are checked only when everything else is valid.
 func withoutComputed(in map[string]any) map[string]any {
 	in = runtime.DeepCopyJSON(in)
 
@@ -149,18 +148,20 @@ func withoutComputed(in map[string]any) map[string]any {
 	return in
 }
 
-// ofInventory matches what AnsibleRuns and ansible-playbook call an inventory, and the input does not.
-var ofInventory = regexp.MustCompile(`^(runs\[\d+\]|defaults)\.inventory(Inline)?$`)
+// inventoryField matches the names of fields for inventories in AnsibleRuns and options of ansible-playbook that the
+// input does not have.
+var inventoryField = regexp.MustCompile(`^(runs\[\d+\]|defaults)\.inventory(Inline)?$`)
 
-// OriginAnsibleRun is the Origin of errors in an AnsibleRun that was made of the input.
+// OriginAnsibleRun is the Origin of errors in an AnsibleRun that was rendered from the input.
 const OriginAnsibleRun = "AnsibleRun"
 
-// Causes returns the errors of an input where they were written, and each once, without those that follow from others:
-// a required field that is misspelt is not missing, what is of another type has no fields, and an AnsibleRun has no
-// errors of its own where the input has one. The error about an unknown field has the name that may be meant as its
-// value, see package schema.
+// Causes returns the errors of an input once each, with the path at which the mistake was written. It leaves out errors
+// that follow from others:
+//   - A required field is missing, and an unknown field has a similar name, which is its BadValue, see schema.Validate.
+//   - A field is below a value of the wrong type.
+//   - The rendered AnsibleRun has an error at a path where the input has one.
 func Causes(in map[string]any, errs field.ErrorList) field.ErrorList {
-	errs = written(in, errs)
+	errs = atSource(in, errs)
 
 	return slices.DeleteFunc(errs, func(err *field.Error) bool {
 		if slices.ContainsFunc(errs, func(known *field.Error) bool {
@@ -180,18 +181,19 @@ func Causes(in map[string]any, errs field.ErrorList) field.ErrorList {
 
 			in := unknown.Field[:max(strings.LastIndex(unknown.Field, "."), 0)]
 
-			// A run says itself which fields it lacks.
+			// A rule of the schema may name the missing fields in its message, with the path of the run.
 			return err.Field == in+"."+meant ||
 				(err.Field == in || in == "defaults") && slices.Contains(strings.FieldsFunc(err.Detail, isSeparator), meant)
 		})
 	})
 }
 
-// ofRun is the path of a field of a run. A part of it is the name of a field, a key or an index.
-var ofRun, part = regexp.MustCompile(`^runs\[(\d+)\]\.(.+)$`), regexp.MustCompile(`[^.\[\]]+`)
+// runField matches the path of a field of a run. part matches a part of it: the name of a field, a key or an index.
+var runField, part = regexp.MustCompile(`^runs\[(\d+)\]\.(.+)$`), regexp.MustCompile(`[^.\[\]]+`)
 
-// written returns errors with the paths of what runs have from the defaults, once for all runs.
-func written(in map[string]any, errs field.ErrorList) field.ErrorList {
+// atSource returns errors without duplicates. An error about a value that a run has from the defaults gets its path in
+// the defaults.
+func atSource(in map[string]any, errs field.ErrorList) field.ErrorList {
 	runs, _ := in["runs"].([]any)
 	seen := map[string]bool{}
 
@@ -200,7 +202,7 @@ func written(in map[string]any, errs field.ErrorList) field.ErrorList {
 	for _, err := range errs {
 		e := *err
 
-		if m := ofRun.FindStringSubmatch(e.Field); m != nil {
+		if m := runField.FindStringSubmatch(e.Field); m != nil {
 			parts := part.FindAllString(m[2], -1)
 
 			i, _ := strconv.Atoi(m[1])
@@ -218,7 +220,7 @@ func written(in map[string]any, errs field.ErrorList) field.ErrorList {
 	return all
 }
 
-// depth is how many parts of a path an object has.
+// depth returns how many parts of a path exist in an object.
 func depth(v any, parts []string) int {
 	for i, p := range parts {
 		m, ok := v.(map[string]any)
@@ -230,7 +232,7 @@ func depth(v any, parts []string) int {
 	return len(parts)
 }
 
-// isBelow is true for a path that is another one, or below it.
+// isBelow is true for a path that is equal to another one, or below it.
 func isBelow(path, above string) bool {
 	rest, ok := strings.CutPrefix(path, above)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
@@ -238,9 +240,9 @@ func isBelow(path, above string) bool {
 
 func isSeparator(r rune) bool { return r == ' ' || r == ',' }
 
-// literals replaces $${ by ${ in literal texts, as evaluation does in the others. It reports the literal fields that
-// hold an expression, and adds the paths of content that holds one.
-func (s section) literals(computed map[string]bool) field.ErrorList {
+// unescape replaces $${ by ${ in literal texts. Evaluation does so in other texts. It returns an error for each literal
+// text with an expression. It adds the paths of all references to computed: true for content with an expression.
+func (s section) unescape(computed map[string]bool) field.ErrorList {
 	var errs field.ErrorList
 
 	for _, name := range slices.Sorted(maps.Keys(s.object)) {
@@ -269,8 +271,8 @@ func (s section) literals(computed map[string]bool) field.ErrorList {
 	return errs
 }
 
-// inexactNumbers reports the numbers that may differ from what the Composition has:
-// requests carry doubles, which are exact up to 2^53-1.
+// inexactNumbers returns an error for each number that may differ from the one in the Composition. Requests carry
+// numbers as float64, which has all integers up to 2^53-1.
 func inexactNumbers(path *field.Path, v any) field.ErrorList {
 	var errs field.ErrorList
 
@@ -292,7 +294,7 @@ func inexactNumbers(path *field.Path, v any) field.ErrorList {
 	return errs
 }
 
-// A section of the input has fields of runs: the defaults, or one run.
+// A section is a part of the input with fields of runs: the defaults, or one run.
 type section struct {
 	path   *field.Path
 	object map[string]any
@@ -316,7 +318,7 @@ func sections(in map[string]any) []section {
 	return all
 }
 
-// number returns a number as messages show it: with all digits, if it fits int64.
+// number returns a number for a message: as an int64, with all digits, if it fits.
 func number(v float64) any {
 	if math.Abs(v) < math.MaxInt64 {
 		return int64(v)

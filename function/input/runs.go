@@ -12,24 +12,23 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// A Run of an input, with the defaults merged in.
+// A Run is a run of an input, with the defaults merged in.
 type Run struct {
-	// Run has the fields of the run. Settings that are computed are not set.
+	// Run has the fields of the run. Computed settings are not set.
 	v1alpha1.Run
 
-	// Path of the run in the input.
+	// Path is the path of the run in the input.
 	Path *field.Path
-	// Own fields of the run, as they are written.
+	// Own is the run as JSON, without the defaults.
 	Own map[string]any
-	// Object is the run as JSON, with the defaults. Fields that hold expressions are compiled
-	// from it.
+	// Object is the run as JSON, with the defaults. Fields with expressions are compiled from it.
 	Object map[string]any
 }
 
-// IsSet is true for a run that is made by forEach.
+// IsSet is true for a run with forEach.
 func (r Run) IsSet() bool { return isSet(r.Object) }
 
-// Runs of an input. The errors are names that they cannot have, or that are not unique.
+// Runs returns the runs of an input. The errors are invalid and duplicate names.
 func Runs(in map[string]any) ([]Run, field.ErrorList) {
 	var (
 		all  []Run
@@ -47,7 +46,7 @@ func Runs(in map[string]any) ([]Run, field.ErrorList) {
 		}
 
 		r := Run{
-			Path: field.NewPath("runs").Index(i), Own: own, Object: manifest.Overlay(under(defaults, own), own),
+			Path: field.NewPath("runs").Index(i), Own: own, Object: manifest.Overlay(defaultsFor(own, defaults), own),
 		}
 		Decode(r.Object, &r.Run)
 
@@ -67,9 +66,9 @@ func Runs(in map[string]any) ([]Run, field.ErrorList) {
 	return all, errs
 }
 
-// under returns the defaults that apply to a run: without their content, project or onDelete when the run has
-// its own, and without the fields of sets when it is none.
-func under(defaults, run map[string]any) map[string]any {
+// defaultsFor returns the defaults that apply to a run. Content, project and onDelete of the run replace those of the
+// defaults as a whole. Fields for sets apply only to a run with forEach.
+func defaultsFor(run, defaults map[string]any) map[string]any {
 	d := maps.Clone(defaults)
 
 	if !isSet(run) {
@@ -95,14 +94,13 @@ func under(defaults, run map[string]any) map[string]any {
 	return d
 }
 
-// isSet is true for a run that is made by forEach.
 func isSet(run map[string]any) bool {
 	_, ok := run["forEach"]
 	return ok
 }
 
-// Decode the fields of an object into a type, each by itself: one that is a computed
-// setting, or violates the schema, is left out and keeps no other from being read.
+// Decode decodes the fields of an object into a struct one by one. It leaves out fields of another type: computed
+// settings, and fields that violate the schema.
 func Decode(from map[string]any, into any) {
 	for name, v := range from {
 		if b, err := json.Marshal(map[string]any{name: v}); err == nil {
