@@ -10,81 +10,81 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestCauses reads the failures of testdata/causes, which the oldest version of ansible-core has written, the provider's,
-// and the newest. What a terminal has room for of a message says why: the start of its first line.
+// TestCauses reads the failures of testdata/causes, from the oldest supported version of ansible-core, the provider's
+// version, and the newest. The start of the first line of a message, which fits into a terminal, has the cause.
 func TestCauses(t *testing.T) {
 	const (
 		shown = 100
-		// none is for a failure that is no result of a task.
+		// none stands for a failure that is not the result of a task.
 		none = "-"
 	)
 
 	cases := map[string]struct {
 		reason, want string
-		// in219 and in216 are what these versions say, if it is something else.
+		// in219 and in216 are the messages of these versions if they differ.
 		in219, in216 string
 	}{
-		"apt-lock":          {reason: "The lock is named.", want: "non-zero return code: E: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), is "},
-		"argument":          {reason: "Arguments that a module lacks are named.", want: "missing required arguments: path"},
-		"assertion":         {reason: "An assertion is what does not hold.", want: "Assertion failed: 1 == 2"},
-		"assertion-message": {reason: "Or what its author says of it.", want: "the message"},
-		"async":             {reason: "An asynchronous command says why like any other.", want: "non-zero return code: the reason"},
+		"apt-lock":          {reason: "The message names the lock.", want: "non-zero return code: E: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), is "},
+		"argument":          {reason: "The message names missing arguments of a module.", want: "missing required arguments: path"},
+		"assertion":         {reason: "The message has the assertion that failed.", want: "Assertion failed: 1 == 2"},
+		"assertion-message": {reason: "An assertion may have a message.", want: "the message"},
+		"async":             {reason: "An asynchronous command has the cause of a command.", want: "non-zero return code: the reason"},
 		"banner":            {reason: "ssh's banner is not the cause.", want: "Host key verification failed."},
-		"become":            {reason: "Nor is that Ansible waited for sudo.", want: "Premature end of stream waiting for become success: sudo: a password is required; the password is an", in216: "sudo: a password is required"},
-		"command":           {reason: "A command has failed for what it writes to standard error.", want: "non-zero return code: the reason"},
-		"command-missing":   {reason: "A command that is not there is named, which only the display does since 2.21.", want: "Error executing command: [Errno 2] No such file or directory: b'/nonexistent/program'", in216: "[Errno 2] No such file or directory: b'/nonexistent/program'"},
-		"command-python":    {reason: "Of a traceback the error is the cause.", want: "non-zero return code: RuntimeError: the reason"},
-		"connection":        {reason: "Ansible may not get as far as a module.", want: "the connection plugin 'nonsense' was not found"},
-		"dark":              {reason: "One line of ssh stays behind what it is about.", want: "Failed to connect to the host via ssh: connection refused"},
-		"facts":             {reason: "Facts are gathered by modules, which have causes of their own.", want: "ansible.legacy.setup: The module interpreter '/nonexistent/python3' was not found.", in216: "ansible.legacy.setup: /bin/sh: 1: /nonexistent/python3: not found"},
-		"facts-parallel":    {reason: "Several may fail, of which newer results say nothing.", want: "The following modules failed to execute: broken, full: the reason", in216: "broken: RuntimeError: the reason"},
-		"failed-when":       {reason: "A condition of the author has failed the task, and the module has succeeded.", want: "A 'failed_when' expression evaluated to 'True': WARNING quota"},
+		"become":            {reason: "The error of sudo is the cause.", want: "Premature end of stream waiting for become success: sudo: a password is required; the password is an", in216: "sudo: a password is required"},
+		"command":           {reason: "Standard error of a command is the cause.", want: "non-zero return code: the reason"},
+		"command-missing":   {reason: "The message names a missing command, which is only in the display since 2.21.", want: "Error executing command: [Errno 2] No such file or directory: b'/nonexistent/program'", in216: "[Errno 2] No such file or directory: b'/nonexistent/program'"},
+		"command-python":    {reason: "The error after a traceback is the cause.", want: "non-zero return code: RuntimeError: the reason"},
+		"connection":        {reason: "The connection may fail before a module runs.", want: "the connection plugin 'nonsense' was not found"},
+		"dark":              {reason: "A single line of ssh stays after the message of Ansible.", want: "Failed to connect to the host via ssh: connection refused"},
+		"facts":             {reason: "The cause is in the result of a module that gathers facts.", want: "ansible.legacy.setup: The module interpreter '/nonexistent/python3' was not found.", in216: "ansible.legacy.setup: /bin/sh: 1: /nonexistent/python3: not found"},
+		"facts-parallel":    {reason: "Several modules may fail. Newer results do not have their causes.", want: "The following modules failed to execute: broken, full: the reason", in216: "broken: RuntimeError: the reason"},
+		"failed-when":       {reason: "A failed_when has failed the task, and the module has succeeded.", want: "A 'failed_when' expression evaluated to 'True': WARNING quota"},
 		"filter":            {reason: "Templates fail before a module runs.", want: "Error while resolving value for 'msg': Syntax error in template: No filter named 'nonsense'.", in216: `template error while templating string: Could not load "nonsense": 'nonsense'. String: {{ 'x' | nons`},
-		"forbidden":         {reason: "An API server says why in the middle of its status.", want: `Failed to create object: secrets is forbidden: User "system:serviceaccount:default:deployer" cannot `},
-		"full":              {reason: "A full disk is named, not the path of a module.", want: "[Errno 28] No space left on device: 'AnsiballZ_full.py'", in216: "OSError: [Errno 28] No space left on device: 'AnsiballZ_full.py'"},
-		"git-auth":          {reason: "That git could not read follows from it.", want: "git@h.invalid: Permission denied (publickey)."},
+		"forbidden":         {reason: "The message is in the middle of the Status of an API server.", want: `Failed to create object: secrets is forbidden: User "system:serviceaccount:default:deployer" cannot `},
+		"full":              {reason: "The message names the full disk, and not the path of a module.", want: "[Errno 28] No space left on device: 'AnsiballZ_full.py'", in216: "OSError: [Errno 28] No space left on device: 'AnsiballZ_full.py'"},
+		"git-auth":          {reason: "The error that git could not read is only a consequence.", want: "git@h.invalid: Permission denied (publickey)."},
 		"handler":           {reason: "A handler is a task.", want: "non-zero return code: Job for nginx.service failed because the control process exited with error cod"},
-		"include":           {reason: "A file of tasks may not be there.", want: "Could not find or access 'missing.yml' on the Ansible Controller: [Errno 2] No such file or director", in219: "Could not find or access 'missing.yml' on the Ansible Controller: Unable to retrieve file contents.", in216: "Could not find or access 'missing.yml' on the Ansible Controller."},
-		"interpreter":       {reason: "A host may not have the Python that it is to have.", want: "The module interpreter '/nonexistent/python3' was not found.", in216: "/bin/sh: 1: /nonexistent/python3: not found"},
+		"include":           {reason: "A file of tasks may be missing.", want: "Could not find or access 'missing.yml' on the Ansible Controller: [Errno 2] No such file or director", in219: "Could not find or access 'missing.yml' on the Ansible Controller: Unable to retrieve file contents.", in216: "Could not find or access 'missing.yml' on the Ansible Controller."},
+		"interpreter":       {reason: "The configured Python may be missing on a host.", want: "The module interpreter '/nonexistent/python3' was not found.", in216: "/bin/sh: 1: /nonexistent/python3: not found"},
 		"library":           {reason: "A module may lack a library.", want: "Failed to import the required Python library (distlib) on vm's Python /venv/bin/python. Please read ", in219: "Failed to import the required Python library (distlib) on vm's Python /venv/bin/python3.11. Please r"},
 		"lookup":            {reason: "A lookup may fail.", want: "Error while resolving value for 'msg': The lookup plugin 'ansible.builtin.file' failed: Unable to ac", in216: "The 'file' lookup had an issue accessing the file '/nonexistent'. file not found, use -vvvvv to see "},
-		"loop":              {reason: "Of a loop the item that has failed is named, and why.", want: "item b: non-zero return code: disk full on b"},
-		"loop-assertion":    {reason: "Whatever fails.", want: "item b: Assertion failed: item == 'a'"},
+		"loop":              {reason: "The message names the failed item of a loop, and its cause.", want: "item b: non-zero return code: disk full on b"},
+		"loop-assertion":    {reason: "A failed assertion in a loop has its item, too.", want: "item b: Assertion failed: item == 'a'"},
 		"loop-module":       {reason: "The message of a module in a loop is without its cause since 2.19.", want: "item x: Error, could not touch target: [Errno 2] No such file or directory: b'/nonexistent/x'"},
-		"loop-no-log":       {reason: "What is hidden stays hidden.", want: "the output has been hidden due to the fact that 'no_log: true' was specified for this result"},
+		"loop-no-log":       {reason: "A result that no_log hides stays hidden.", want: "the output has been hidden due to the fact that 'no_log: true' was specified for this result"},
 		"loop-traceback":    {reason: "A module may crash for an item.", want: "item a: the reason", in216: "item a: RuntimeError: the reason"},
-		"message":           {reason: "What a task says is why it fails.", want: "the message"},
-		"message-lines":     {reason: "The first line of what its author writes stays first.", want: "first"},
+		"message":           {reason: "The message of a task is the cause.", want: "the message"},
+		"message-lines":     {reason: "The first line of the message of a task stays first.", want: "first"},
 		"module":            {reason: "The message of a module is without its cause since 2.19.", want: "Error, could not touch target: [Errno 2] No such file or directory: b'/nonexistent/x'"},
-		"no-log":            {reason: "What is hidden stays hidden without a loop, too.", want: "the output has been hidden due to the fact that 'no_log: true' was specified for this result"},
-		"noise":             {reason: "A module may write anything.", want: "Module result deserialization failed: No start of json char found: the reason", in216: "the reason"},
-		"object":            {reason: "A message may be anything.", want: `{"code":1,"why":["because"]}`},
-		"package":           {reason: "A message may be all there is.", want: "Could not detect a supported package manager from the following list: ['apk'], or the required Pytho"},
-		"raw":               {reason: "Without a module there is standard output only.", want: "non-zero return code: the reason"},
-		"rescue":            {reason: "What fails in a rescue is the last failure.", want: "it was: No space left on device"},
-		"reset":             {reason: "Of several lines of ssh the last one about an error counts.", want: "Failed to connect to the host via ssh: kex_exchange_identification: read: Connection reset by peer"},
-		"role":              {reason: "A role may not be there. In 2.16 that is no result of a task.", want: "the role 'acme.missing.role' was not found; unless it is misspelt, its role or collection is to be i", in216: none},
-		"script":            {reason: "A script may not be there.", want: "Could not find or access 'missing.sh'"},
+		"no-log":            {reason: "A result that no_log hides stays hidden without a loop, too.", want: "the output has been hidden due to the fact that 'no_log: true' was specified for this result"},
+		"noise":             {reason: "A module may write text instead of JSON.", want: "Module result deserialization failed: No start of json char found: the reason", in216: "the reason"},
+		"object":            {reason: "A message may be an object.", want: `{"code":1,"why":["because"]}`},
+		"package":           {reason: "The result may have only a message.", want: "Could not detect a supported package manager from the following list: ['apk'], or the required Pytho"},
+		"raw":               {reason: "Without a module, the result has only standard output.", want: "non-zero return code: the reason"},
+		"rescue":            {reason: "A failure in a rescue is the last failure.", want: "it was: No space left on device"},
+		"reset":             {reason: "The last line of ssh about an error is the cause.", want: "Failed to connect to the host via ssh: kex_exchange_identification: read: Connection reset by peer"},
+		"role":              {reason: "A role may be missing. In 2.16, this is not the result of a task.", want: "the role 'acme.missing.role' was not found; unless it is misspelt, its role or collection is to be i", in216: none},
+		"script":            {reason: "A script may be missing.", want: "Could not find or access 'missing.sh'"},
 		"setup":             {reason: "A module may refuse its arguments.", want: "Bad subset 'nonsense' given to Ansible. gather_subset options allowed: all, all_ipv4_addresses, all_"},
-		"silent":            {reason: "What says nothing has an exit status.", want: "non-zero return code: exit status 1"},
+		"silent":            {reason: "A command without output has an exit status.", want: "non-zero return code: exit status 1"},
 		"slow-ssh":          {reason: "A host may not answer.", want: "Failed to connect to the host via ssh: ssh: connect to host 192.0.2.7 port 22: Connection timed out"},
-		"template":          {reason: "A template may not be there.", want: "Could not find or access 'missing.j2'"},
-		"template-error":    {reason: "Or have an error.", want: "'nothing' is undefined", in216: "AnsibleUndefinedVariable: 'nothing' is undefined. 'nothing' is undefined"},
+		"template":          {reason: "A template may be missing.", want: "Could not find or access 'missing.j2'"},
+		"template-error":    {reason: "A template may have an error.", want: "'nothing' is undefined", in216: "AnsibleUndefinedVariable: 'nothing' is undefined. 'nothing' is undefined"},
 		"timeout":           {reason: "A task may take too long.", want: "Timed out after 1 second(s).", in216: "The ansible.builtin.command action failed to execute in the expected time frame (1) and was terminat"},
 		"traceback":         {reason: "A module may crash.", want: "the reason", in216: "RuntimeError: the reason"},
-		"unarchive":         {reason: "An archive may be none. The directory in which Ansible has put it has a random name.", want: `Failed to find handler for "source". Make sure the required command to extract the file is installed`},
-		"undefined":         {reason: "A variable may not be there.", want: "Error while resolving value for 'msg': 'nothing' is undefined", in216: "The task includes an option with an undefined variable. The error was: 'nothing' is undefined. 'noth"},
-		"until":             {reason: "The last of several attempts counts.", want: "non-zero return code: not ready yet"},
-		"uri":               {reason: "The network is named.", want: "Status code was -1 and not [200]: Request failed: <urlopen error [Errno 111] Connection refused>"},
-		"uri-500":           {reason: "A server says why.", want: "Status code was 500 and not [200]: HTTP Error 500: the database is down"},
-		"vault":             {reason: "A value may be encrypted, and no password be there.", want: "Error while resolving value for 'msg': Error rendering template: Attempt to use undecryptable variab", in216: "Attempting to decrypt but no vault secrets found; the password is in a credential of the configurati"},
-		"wait":              {reason: "What did not happen in time is named.", want: "Timeout when waiting for 127.0.0.1:9"},
+		"unarchive":         {reason: "A file may not be an archive. The directory into which Ansible has copied it has a random name.", want: `Failed to find handler for "source". Make sure the required command to extract the file is installed`},
+		"undefined":         {reason: "A variable may be undefined.", want: "Error while resolving value for 'msg': 'nothing' is undefined", in216: "The task includes an option with an undefined variable. The error was: 'nothing' is undefined. 'noth"},
+		"until":             {reason: "The message has the last of several attempts.", want: "non-zero return code: not ready yet"},
+		"uri":               {reason: "The message has the error of the connection.", want: "Status code was -1 and not [200]: Request failed: <urlopen error [Errno 111] Connection refused>"},
+		"uri-500":           {reason: "The message has the error of the server.", want: "Status code was 500 and not [200]: HTTP Error 500: the database is down"},
+		"vault":             {reason: "The password of an encrypted value may be missing.", want: "Error while resolving value for 'msg': Error rendering template: Attempt to use undecryptable variab", in216: "Attempting to decrypt but no vault secrets found; the password is in a credential of the configurati"},
+		"wait":              {reason: "The message has the address that did not answer in time.", want: "Timeout when waiting for 127.0.0.1:9"},
 		"when":              {reason: "A condition may fail.", want: "Error while evaluating conditional: 'nothing' is undefined", in216: "The conditional check 'inventory_hostname != 'fine' and nothing.there' failed. The error was: error "},
 	}
 
 	for _, version := range []string{"2.16", "2.19", "2.21"} {
 		t.Run(version, func(t *testing.T) {
-			// A summary has the first few failures, so that each host has one of its own.
+			// A summary has only the first few failures, so that each host has a summary of its own.
 			streams, got := map[string]string{}, map[string]string{}
 
 			for line := range strings.Lines(golden(t, "causes/"+version)) {
@@ -122,31 +122,31 @@ func TestCauses(t *testing.T) {
 			}
 
 			if diff := cmp.Diff(map[string]string{}, got); diff != "" {
-				t.Errorf("Each failure is in the table.\n%s", diff)
+				t.Errorf("The table should have each failure.\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestEnds reads how plays end that do not get as far as a task, or leave others out. What it wants is what is said in
-// failures of tasks, or without any in text.
+// TestEnds reads the ends of plays that fail before a task, or that skip tasks. It wants the messages of
+// failures of tasks, or without failures the text.
 func TestEnds(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, want string }{
-		"badinventory": {"An inventory may not be readable. Warnings say why.", "Completely failed to parse inventory source nonsense.yml"},
+		"badinventory": {"An inventory may be invalid. Warnings have the cause.", "Completely failed to parse inventory source nonsense.yml"},
 		"badvars": {
-			"So may a file of variables.",
+			"A file of variables may be invalid.",
 			"YAML parsing failed: While parsing a flow node did not find expected node content.\nOrigin: nonsense.yml:2:1",
 		},
-		"endhost":    {"A host that ends early is no failure.", "b: the reason"},
-		"fatal":      {"With any_errors_fatal one failure ends the play for all hosts, which have not failed.", "a: the reason"},
-		"percentage": {"So it does with max_fail_percentage.", "a: the reason"},
+		"endhost":    {"A host that ends early has not failed.", "b: the reason"},
+		"fatal":      {"With any_errors_fatal, one failure ends the play for all hosts. The other hosts have not failed.", "a: the reason"},
+		"percentage": {"With max_fail_percentage, failures end the play for all hosts.", "a: the reason"},
 		"norole": {
 			"A role may not be there.",
 			"the role 'acme.postgres.server' was not found; unless it is misspelt, its role or collection is to be in " +
 				"spec.requirements of the configuration, or in the requirements.yml of a project\nOrigin: playbook.yml:3:5",
 		},
 		"syntax": {
-			"The excerpt of a playbook is left out.",
+			"The message does not have the excerpt of the playbook.",
 			"YAML parsing failed: Colons in unquoted values must be followed by a non-space character.\n" +
 				"Origin: playbook.yml:3:15",
 		},

@@ -2,7 +2,7 @@ package events
 
 import "encoding/json"
 
-// Kinds of events, as awx_display names them.
+// Kinds of events of awx_display.
 const (
 	playStart     = "playbook_on_play_start"
 	taskStart     = "playbook_on_task_start"
@@ -24,7 +24,7 @@ const (
 // versions is the kind of the driver's own event, which is the first one.
 const versions = "versions"
 
-// start is the kind of an event of the driver: a play could not be forked, and was executed.
+// start is the kind of the driver's event about a play that could not be forked, and was executed.
 const start = "start"
 
 // gatherFacts is the action that Ansible itself runs before the tasks of a play.
@@ -39,8 +39,7 @@ type event struct {
 	Data    json.RawMessage `json:"event_data"`
 }
 
-// data of an event other than stats. Which of its fields are set depends on
-// the kind.
+// data of an event other than stats. The kind determines which fields are set.
 type data struct {
 	Task           string          `json:"task"`
 	TaskUUID       string          `json:"task_uuid"`
@@ -61,11 +60,11 @@ type tools struct {
 	AnsibleCore   string `json:"ansibleCore"`
 	AnsibleRunner string `json:"ansibleRunner"`
 	Python        string `json:"python"`
-	// Unfit says why no run can be carried out with them; empty if one can.
+	// Unfit says why these versions are not supported; empty if they are.
 	Unfit string `json:"unfit"`
 }
 
-// task names the task as Ansible displays it.
+// task returns the name of the task that Ansible displays.
 func (d data) task() string {
 	switch {
 	case d.Task == "":
@@ -79,8 +78,8 @@ func (d data) task() string {
 	return d.Task
 }
 
-// totals is the data of the stats event: counts by host. Of many hosts, the driver adds up the
-// counts of the later ones under the empty name.
+// totals is the data of the stats event: counts by host. The driver adds up the counts of hosts over its limit under
+// the empty name.
 type totals struct {
 	OK        map[string]int64 `json:"ok"`
 	Changed   map[string]int64 `json:"changed"`
@@ -90,8 +89,8 @@ type totals struct {
 	Rescued   map[string]int64 `json:"rescued"`
 	Ignored   map[string]int64 `json:"ignored"`
 	Processed map[string]int64 `json:"processed"`
-	// Artifacts is the run's aggregated data of set_stats. If it is too large for an
-	// event, there is ArtifactsSize instead, in bytes.
+	// Artifacts is the aggregated data of set_stats. If it is too large for an event, it is null, and ArtifactsSize is its
+	// size in bytes.
 	Artifacts     json.RawMessage `json:"artifact_data"`
 	ArtifactsSize int             `json:"artifact_size"`
 }
@@ -105,7 +104,7 @@ func sum(counts map[string]int64) int64 {
 	return n
 }
 
-// parse an event, unless the line is text.
+// parse returns the event of a line; false for text.
 func parse(line []byte) (event, bool) {
 	var e event
 

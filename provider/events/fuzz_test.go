@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// FuzzRecorder reads what no ansible-runner has written.
+// FuzzRecorder reads arbitrary streams.
 func FuzzRecorder(f *testing.F) {
 	const secret = "hunter2hunter2"
 
@@ -20,7 +20,7 @@ func FuzzRecorder(f *testing.F) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json*"))
 	needs.OK(f, err)
 
-	// One of each kind is a start.
+	// The seeds are one event of each kind.
 	seen := map[string]bool{}
 
 	for _, file := range files {
@@ -68,24 +68,24 @@ func FuzzRecorder(f *testing.F) {
 		s := r.Summary()
 		s.ConnectionDetails = nil
 
-		text, err := json.Marshal(s) //nolint:musttag // For a look at it only.
+		text, err := json.Marshal(s) //nolint:musttag // The text is only searched.
 		if err != nil {
 			t.Fatalf("A summary of %q cannot be shown: %v", stream, err)
 		}
 
 		all := strings.Join([]string{string(text), r.Text(), r.Warnings(), r.Tail()}, "\n")
 		if strings.Contains(all, secret) {
-			t.Errorf("What is recorded of %q has the secret:\n%s", stream, all)
+			t.Errorf("The record of %q has the secret:\n%s", stream, all)
 		}
 
 		if len(s.Failures) > MaxFailures || len(s.Changed) > MaxChanged || len(s.Report.Conditions) > MaxConditions ||
 			len(r.Text()) > maxMessage || len(r.Warnings()) > maxMessage || len(r.Tail()) > MaxTail || len(s.Outputs) > MaxOutputs {
-			t.Errorf("What is recorded of %q is too much:\n%s", stream, all)
+			t.Errorf("The record of %q is too large:\n%s", stream, all)
 		}
 
 		for _, f := range s.Failures {
 			if len(f.Message) > maxMessage || len(f.Task) > MaxName || len(f.Host) > MaxName {
-				t.Errorf("What is recorded of a failure in %q is too much: %v", stream, f)
+				t.Errorf("The record of a failure in %q is too large: %v", stream, f)
 			}
 		}
 	})

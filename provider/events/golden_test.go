@@ -13,11 +13,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// With this flag TestUpdate makes the streams in testdata again from the
+// update lets TestUpdate make the streams in testdata again from the
 // playbooks beside them, with the tools in PATH.
 var update = flag.Bool("update", false, "make the streams in testdata again")
 
-// playDir stands for the directory in which the streams were made.
+// playDir replaces the directory in which the streams were made.
 const playDir = "/play"
 
 func TestUpdate(t *testing.T) {
@@ -58,7 +58,7 @@ func TestUpdateCauses(t *testing.T) {
 	needs.OK(t, os.WriteFile("testdata/causes/"+string(version[1])+".jsonl", failures, 0o600))
 }
 
-// play a playbook, with the options that its first line may have in a comment.
+// play plays a playbook, with the options in the comment of its first line, if any.
 func play(t *testing.T, playbook string) []byte {
 	t.Helper()
 

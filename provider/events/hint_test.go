@@ -25,23 +25,23 @@ func TestHints(t *testing.T) {
 		free                  bool
 		want                  string
 	}{
-		"Denied":           {reason: "What is not allowed on localhost may be for its configuration to allow.", host: "localhost", message: "[Errno 13] Permission denied: b'/srv/page'", want: grant},
-		"DeniedFile":       {reason: "Ansible does not say so of a file that a task copies, or copies to.", host: "localhost", message: "Failed to get information on remote file (/srv/page): None", want: grant},
-		"DeniedElsewhere":  {reason: "On other hosts that has to do with those.", host: "web", message: "Permission denied"},
+		"Denied":           {reason: "The hint names the setting that allows an access on localhost.", host: "localhost", message: "[Errno 13] Permission denied: b'/srv/page'", want: grant},
+		"DeniedFile":       {reason: "Ansible's error for a denied file of a copy is None.", host: "localhost", message: "Failed to get information on remote file (/srv/page): None", want: grant},
+		"DeniedElsewhere":  {reason: "Permissions on other hosts do not depend on the confinement.", host: "web", message: "Permission denied"},
 		"DeniedDelegated":  {reason: "A task that is delegated to localhost runs there.", host: "web", delegated: toLocalhost, message: "Permission denied", want: grant},
-		"DelegatedFrom":    {reason: "One that localhost delegates does not.", host: "localhost", delegated: toWeb, message: "Permission denied"},
+		"DelegatedFrom":    {reason: "A task that localhost delegates runs on the other host.", host: "localhost", delegated: toWeb, message: "Permission denied"},
 		"DeniedRead":       {reason: "Files for a host are read on the provider.", host: "web", message: "an error occurred while trying to read the file '/x': [Errno 13] Permission denied: b'/x'", want: grant},
-		"DeniedLookup":     {reason: "So lookups run there.", host: "web", message: "The lookup plugin 'ansible.builtin.file' failed: [Errno 13] Permission denied: '/x'", want: grant},
-		"DeniedUnconfined": {reason: "Where runs are not confined something else denies it.", host: "localhost", free: true, message: "Permission denied"},
-		"NoTerminal":       {reason: "What ansible.builtin.expect says sounds as if there were too few.", host: "localhost", message: "out of pty devices", want: terminal},
-		"NoPassword":       {reason: "Where the password of ansible-vault is.", host: "web", free: true, message: "Attempting to decrypt but no vault secrets found.", want: vault},
-		"WrongPassword":    {reason: "It may be another one.", host: "web", message: "Decryption failed (no vault secrets were found that could decrypt).", want: vault},
-		"NoPasswordOfFile": {reason: "Ansible may name the file.", host: "web", message: "A vault password or secret must be specified to decrypt vaulted.yml", want: vault},
-		"OtherVault":       {reason: "That of others is none.", host: "web", message: "cannot read the secret of the key vault"},
+		"DeniedLookup":     {reason: "Lookups run on the provider.", host: "web", message: "The lookup plugin 'ansible.builtin.file' failed: [Errno 13] Permission denied: '/x'", want: grant},
+		"DeniedUnconfined": {reason: "Without confinement, the cause is another one.", host: "localhost", free: true, message: "Permission denied"},
+		"NoTerminal":       {reason: "The error of ansible.builtin.expect sounds as if there were too few terminals.", host: "localhost", message: "out of pty devices", want: terminal},
+		"NoPassword":       {reason: "The hint names the place of the password of ansible-vault.", host: "web", free: true, message: "Attempting to decrypt but no vault secrets found.", want: vault},
+		"WrongPassword":    {reason: "The password may be wrong.", host: "web", message: "Decryption failed (no vault secrets were found that could decrypt).", want: vault},
+		"NoPasswordOfFile": {reason: "The message may name the file.", host: "web", message: "A vault password or secret must be specified to decrypt vaulted.yml", want: vault},
+		"OtherVault":       {reason: "The secrets of other vaults do not match.", host: "web", message: "cannot read the secret of the key vault"},
 		"Itself":           {reason: "The provider has no ssh.", host: "web", message: "Failed to connect to the host via ssh: ssh: connect to host 127.0.0.1 port 22: Connection refused", want: itself},
 		"Refused":          {reason: "Another host may be down.", host: "web", message: "ssh: connect to host 10.127.0.1 port 22: Connection refused"},
-		"Sudo":             {reason: "Where the password of sudo is.", host: "web", message: "Premature end of stream waiting for become success: sudo: a password is required", want: become},
-		"Collection":       {reason: "Content has to be named to be there.", host: "web", message: "couldn't resolve module/action 'community.nothing.foo'.", want: install},
+		"Sudo":             {reason: "The hint names the variable of the password of sudo.", host: "web", message: "Premature end of stream waiting for become success: sudo: a password is required", want: become},
+		"Collection":       {reason: "The hint names the place of requirements.", host: "web", message: "couldn't resolve module/action 'community.nothing.foo'.", want: install},
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := map[string]any{"msg": tc.message + "\nmore"}

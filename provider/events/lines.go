@@ -3,28 +3,28 @@ package events
 import "bytes"
 
 const (
-	// maxLine is the length of the longest event that is read, in bytes. ansible-runner leaves out
-	// results of more than 700,000 characters.
+	// maxLine is the length of the longest event that is read, in bytes. ansible-runner leaves out results of more than
+	// 700,000 characters.
 	maxLine = 8 << 20
-	// maxString is the length of the longest string in an event, in characters. The driver cuts longer
-	// ones. A string that was cut is still larger than MaxOutputs, so that too large outputs are noticed.
+	// maxString is the length of the longest string in an event, in characters. The driver cuts longer strings. A string
+	// that was cut is still larger than MaxOutputs, so that outputs that are too large are detected.
 	maxString = 256 << 10
-	// maxKeptBuffer is the length of the largest buffer that is used again.
+	// maxKeptBuffer is the capacity of the largest buffer that is reused, in bytes.
 	maxKeptBuffer = 1 << 20
-	// maxText is the length of the longest line of text that is kept, in bytes, and
-	// maxTextRead that of the longest one that is read and displayed.
+	// maxText is the length of the longest line of text that is kept, in bytes. maxTextRead is the length of the longest
+	// line of text that is read and displayed.
 	maxText     = 4 << 10
 	maxTextRead = 64 << 10
 )
 
-// lines cuts a stream into lines of bounded length. A line of text that is too long is cut, and
-// one of JSON is left out.
+// lines splits a stream into lines of bounded length. It cuts a line of text that is too long, and leaves out such a
+// line of JSON.
 type lines struct {
-	// emit gets each line without its end, in a buffer that is used again.
+	// emit is called with each line without its end. The buffer is reused after the call.
 	emit func(line []byte)
 
 	buf []byte
-	// long is true in a line that is longer than what is kept of it.
+	// long is true if a part of the line was dropped.
 	long bool
 }
 
@@ -49,7 +49,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush emits the line that the stream ended in.
+// Flush emits the line in the buffer.
 func (l *lines) Flush() {
 	if len(l.buf) > 0 && (!l.long || !isJSON(l.buf)) {
 		l.emit(l.buf)
@@ -62,5 +62,5 @@ func (l *lines) Flush() {
 	l.buf, l.long = l.buf[:0], false
 }
 
-// isJSON is true for the start of a line that may be JSON.
+// isJSON is true for the start of a line that may be a JSON object.
 func isJSON(line []byte) bool { return bytes.HasPrefix(line, []byte("{")) }

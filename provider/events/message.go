@@ -11,18 +11,17 @@ import (
 )
 
 const (
-	// maxOutputEnd is the length of the end of a command's output that explains a failure,
-	// in bytes.
+	// maxOutputEnd is the length of the end of a command's output in a message, in bytes.
 	maxOutputEnd = 600
-	// maxOutput is the length of the end of that output that is looked at.
+	// maxOutput is the length of the end of a command's output that is searched for the cause, in bytes.
 	maxOutput = 16 << 10
-	// noTraceback is what ansible-core says instead of a traceback.
+	// noTraceback is ansible-core's placeholder for a traceback.
 	noTraceback = "(traceback unavailable)"
-	// traceback is how one of Python's begins.
+	// traceback is the first line of a traceback of Python.
 	traceback = "Traceback (most recent call last):"
-	// failedWhen is what ansible-core displays of a task that its author has fail.
+	// failedWhen is ansible-core's message for a task with a failed_when that is true.
 	failedWhen = "A 'failed_when' expression evaluated to 'True'."
-	// standardError is what ansible-core writes before the output of a program.
+	// standardError is ansible-core's heading of the standard error of a program.
 	standardError = ">>> Standard Error\n"
 )
 
@@ -53,8 +52,7 @@ type result struct {
 	end func(text string, limit int) string
 }
 
-// parseResult never fails, since content may return anything. A field of another type stays
-// empty.
+// parseResult returns the result in raw. Content may return any JSON: a field of another type stays empty.
 func parseResult(raw json.RawMessage) result {
 	var r result
 
@@ -63,7 +61,7 @@ func parseResult(raw json.RawMessage) result {
 	return r
 }
 
-// explain returns why the result is a failure, first the line that says so; empty if the result does not say.
+// explain returns the cause of a failure, with the most informative line first; empty if the result has none.
 func (r result) explain() string {
 	for _, name := range slices.Sorted(maps.Keys(r.Modules)) {
 		m := parseResult(r.Modules[name])
@@ -105,7 +103,7 @@ func (r result) explain() string {
 	return m
 }
 
-// preface matches the words with which ansible-core begins messages since 2.19.
+// preface matches the prefixes that ansible-core adds to messages since 2.19.
 var preface = regexp.MustCompile(
 	`^((Task|Module|Action) failed: |The command exited with a |Finalization of task args for '[^']+' failed: |` +
 		`A 'when' expression failed: |Unable to retrieve file contents\.\s+)+`)
@@ -176,11 +174,11 @@ func appended(message, text string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(line, ".")+text+"\n"+rest, "\n")
 }
 
-// refusal matches what an API server of Kubernetes says of a request, and in it a text in quotes. Modules may show it
-// as bytes of Python.
+// refusal matches a Status of a Kubernetes API server. Group 2 is its message, in quotes. Modules may show the Status
+// as Python bytes.
 var refusal = regexp.MustCompile(`(?s)(b'|')?\{"kind":"Status",.*?"message":("(?:[^"\\]|\\+.)*").*`)
 
-// ofStatus returns a message with the text in place of the status that an API server answered with.
+// ofStatus replaces a Status of a Kubernetes API server in a message with the message of the Status.
 func ofStatus(m string) string {
 	found := refusal.FindStringSubmatch(m)
 	if found == nil {
@@ -199,11 +197,11 @@ func ofStatus(m string) string {
 	return strings.TrimSuffix(m, found[0]) + why
 }
 
-// subEvent matches the first of several errors that have caused another one, as ansible-core displays them since 2.19.
+// subEvent matches the first of several errors that caused another error, in the format of ansible-core since 2.19.
 var subEvent = regexp.MustCompile(`(?m)^\+--\[ Sub-Event 1 .*\n\|\s*\n\| (.*\S)`)
 
-// withCause returns a message with what caused the error, which ansible-core displays since 2.19. The result of a task
-// may leave it out.
+// withCause adds the cause of the error to a message. Since 2.19, ansible-core displays the cause, but may leave it out
+// of the result of the task.
 func withCause(m, displayed string) string {
 	displayed = plain(displayed)
 	line, _, _ := strings.Cut(displayed, "\n")
@@ -223,18 +221,19 @@ func withCause(m, displayed string) string {
 	return m
 }
 
-// empty is true for messages that say nothing.
+// empty is true for messages without information.
 func empty(m string) bool {
 	return m == "" || strings.Contains(m, "MODULE FAILURE") || strings.Contains(m, "See stdout/stderr for the exact error")
 }
 
-// vague is true for messages that say little without the output.
+// vague is true for messages that do not explain the failure without the output.
 func vague(m string) bool {
 	return m == failedWhen || m == "Assertion failed" || strings.Contains(m, "non-zero return code") ||
 		strings.HasPrefix(m, "Module result deserialization failed")
 }
 
-// detail returns what the task wrote, the last line of the traceback, or else the exit status.
+// detail returns the first of these that the result has: the failed assertion, the output of the task, the last line of
+// the traceback, the exit status.
 func (r result) detail() string {
 	if s := text(r.Assertion); s != "" {
 		return s
@@ -266,17 +265,18 @@ func (r result) onProvider(host, message string) bool {
 }
 
 var (
-	// exception matches the end of a traceback, which no line of it is like.
+	// exception matches the start of the line after a traceback: the lines of a traceback are indented.
 	exception = regexp.MustCompile(`\n\S`)
 	// complaint matches a line about an error.
 	complaint = regexp.MustCompile(
 		`(?i)error|fail|fatal|denied|refused|no such|no space|not found|cannot|could not|unable|invalid`)
-	// consequence matches one that says what else went wrong.
+	// consequence matches a line about an error that follows from another error.
 	consequence = regexp.MustCompile(`(?i)could not read from remote repository`)
 )
 
-// why puts the line of what a program wrote first that says why it failed. That is the one after a traceback, which is
-// left out, or the last line about an error, or the last one. Of the others it returns the end.
+// why returns the output of a program with the line first that explains its failure. After a traceback, this is the
+// error, and nothing else is returned. Otherwise it is the last line about an error, or the last line, followed by the
+// end of the other lines.
 func (r result) why(s string) string {
 	if s = withoutCutEnd(s); r.end != nil {
 		s = r.end(s, maxOutput)
@@ -308,8 +308,7 @@ func (r result) why(s string) string {
 	return first + "\n" + end(strings.TrimSpace(strings.Join(slices.Delete(lines, last, last+1), "\n")), maxOutputEnd)
 }
 
-// text of a JSON value: a string as it is, a list of strings as lines,
-// anything else as JSON.
+// text returns the text of a JSON value: a string as it is, a list of strings as lines, any other value as JSON.
 func text(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &s) == nil {
@@ -329,8 +328,7 @@ func text(raw json.RawMessage) string {
 	return b.String()
 }
 
-// end returns the last bytes of the text, from the start of a line if there is
-// one.
+// end returns the last n bytes of a text at most, from the start of a line if one begins in the first half of them.
 func end(s string, n int) string {
 	const mark = "…"
 
@@ -346,7 +344,7 @@ func end(s string, n int) string {
 	return mark + strings.ToValidUTF8(s, "")
 }
 
-// control matches control characters, and sequences that a terminal acts on.
+// control matches control characters and escape sequences of terminals.
 var control = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]`)
 
 // plain returns a text without control characters other than tabs and line ends.

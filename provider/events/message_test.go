@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is no event explains how a run has ended where no event does.
+// TestText explains the end of a run from text outside of events.
 func TestText(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, text, want string
@@ -17,7 +17,7 @@ func TestText(t *testing.T) {
 		"Traceback": {reason: "Of a traceback the error is shown.", text: "[WARNING]: a\n" + traceback + "\n  File \"x\"\nPermissionError: no\n", want: "PermissionError: no"},
 		"Chain":     {reason: "The last error is the one that counts.", text: traceback + "\n  File \"x\"\nKeyError: 1\n\nAnother exception occurred:\n\n" + traceback + "\n  File \"y\"\n    ~~^^\nPermissionError: no\ndetails\n", want: "PermissionError: no\ndetails"},
 		"Output":    {reason: "The line about an error is first.", text: "a\nb: cannot c\nd\n", want: "b: cannot c\na\nd"},
-		"Nothing":   {reason: "There may be nothing."},
+		"Nothing":   {reason: "There may be no text."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := NewRecorder(Options{Confined: true})

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// actionRequeue is the resolved name of the module with which content of Ansible operators says when it
-// wants to run again.
+// actionRequeue is the resolved name of the module with which content of Ansible operators requests another run after a
+// period.
 const actionRequeue = "operator_sdk.util.requeue_after"
 
-// maxRequeue is the longest time after which content may want to run again.
+// maxRequeue is the longest period that content may request.
 const maxRequeue = 365 * 24 * time.Hour
 
-// recordRequeue records when content wants to run again.
+// recordRequeue records the period after which content requests another run.
 func (r *Recorder) recordRequeue(e event, d data) {
 	if d.ResolvedAction != actionRequeue || e.Kind != hostOK && e.Kind != itemOK {
 		return
@@ -24,7 +24,7 @@ func (r *Recorder) recordRequeue(e event, d data) {
 
 	_ = json.Unmarshal(d.Result, &res)
 
-	// The module checks the letters only.
+	// The module only checks the letters of the period.
 	if after, err := time.ParseDuration(res.Period); err == nil && after > 0 {
 		r.summary.Requeue = min(after, maxRequeue)
 	}

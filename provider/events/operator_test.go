@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// ended is the event of a task of an action that has ended with a result.
+// ended returns an event of a task with a resolved action and a result.
 func ended(kind, action, result string) string {
 	return fmt.Sprintf(`{"uuid":"1","event":%q,"event_data":{"host":"localhost","resolved_action":%q,"res":%s}}`+"\n", kind, action, result)
 }
@@ -27,13 +27,13 @@ func TestRequeue(t *testing.T) {
 		stream string
 		want   time.Duration
 	}{
-		"None":    {"Most content does not say.", ended(hostOK, "ansible.builtin.debug", `{"period":"5s"}`), 0},
-		"Once":    {"Content says when it wants to run again.", ended(hostOK, own, `{"period":"1h30m"}`), 90 * time.Minute},
-		"Last":    {"The last word counts, that of a loop, too.", ended(hostOK, own, `{"period":"1h"}`) + ended(itemOK, own, `{"period":"5s"}`), 5 * time.Second},
-		"Skipped": {"What was skipped was not said.", ended(hostSkipped, own, `{"period":"5s"}`), 0},
-		"Failed":  {"Neither was what failed.", ended(hostFailed, own, `{"period":"5s"}`), 0},
-		"Garbage": {"The module checks letters only.", ended(hostOK, own, `{"period":"hms"}`) + ended(hostOK, own, `{"period":["5s"]}`) + ended(hostOK, own, `{"period":"-5s"}`), 0},
-		"Longest": {"Nothing is put off for ever.", ended(hostOK, own, `{"period":"999999h"}`), maxRequeue},
+		"None":    {"Most content requests no run.", ended(hostOK, "ansible.builtin.debug", `{"period":"5s"}`), 0},
+		"Once":    {"Content requests another run.", ended(hostOK, own, `{"period":"1h30m"}`), 90 * time.Minute},
+		"Last":    {"The last request counts, also in a loop.", ended(hostOK, own, `{"period":"1h"}`) + ended(itemOK, own, `{"period":"5s"}`), 5 * time.Second},
+		"Skipped": {"A skipped task requests no run.", ended(hostSkipped, own, `{"period":"5s"}`), 0},
+		"Failed":  {"A failed task requests no run.", ended(hostFailed, own, `{"period":"5s"}`), 0},
+		"Garbage": {"The module only checks the letters of the period.", ended(hostOK, own, `{"period":"hms"}`) + ended(hostOK, own, `{"period":["5s"]}`) + ended(hostOK, own, `{"period":"-5s"}`), 0},
+		"Longest": {"The period is limited.", ended(hostOK, own, `{"period":"999999h"}`), maxRequeue},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := record(t, tc.stream, Options{}).Summary().Requeue; got != tc.want {
@@ -57,19 +57,19 @@ func TestReportStatus(t *testing.T) {
 		conditions string
 		err        string
 	}{
-		"First":      {"What content sets is kept.", "", []report{{`{"size":3}`, false}}, `{"size":3}`, "", ""},
-		"Merged":     {"It is merged over what was there.", `{"a":{"b":1,"c":2},"d":9007199254740993}`, []report{{`{"a":{"b":null},"e":[1]}`, false}}, `{"a":{"c":2},"d":9007199254740993,"e":[1]}`, "", ""},
+		"First":      {"A status of content is kept.", "", []report{{`{"size":3}`, false}}, `{"size":3}`, "", ""},
+		"Merged":     {"A status is merged into the earlier one.", `{"a":{"b":1,"c":2},"d":9007199254740993}`, []report{{`{"a":{"b":null},"e":[1]}`, false}}, `{"a":{"c":2},"d":9007199254740993,"e":[1]}`, "", ""},
 		"Twice":      {"Reports add up.", "", []report{{`{"a":1}`, false}, {`{"b":2}`, false}}, `{"a":1,"b":2}`, "", ""},
-		"Replaced":   {"Or it takes its place.", `{"a":1}`, []report{{`{"b":2}`, true}, {`{"c":3}`, false}}, `{"b":2,"c":3}`, "", ""},
-		"Nothing":    {"An empty status is one.", "", []report{{``, false}}, `{}`, "", ""},
-		"Conditions": {"Conditions are conditions of the content, but for those of Crossplane.", "", []report{{`{"conditions":[{"type":"Up","status":"True","reason":"Yes"},{"type":"Ready","status":"True"}]}`, false}}, `{}`, "Up=True Yes", ""},
+		"Replaced":   {"A status may replace the earlier one.", `{"a":1}`, []report{{`{"b":2}`, true}, {`{"c":3}`, false}}, `{"b":2,"c":3}`, "", ""},
+		"Nothing":    {"A status may be empty.", "", []report{{``, false}}, `{}`, "", ""},
+		"Conditions": {"Conditions in the status are conditions of the content, except the types of Crossplane.", "", []report{{`{"conditions":[{"type":"Up","status":"True","reason":"Yes"},{"type":"Ready","status":"True"}]}`, false}}, `{}`, "Up=True Yes", ""},
 		"Secret":     {"A field with a secret is left out.", "", []report{{`{"a":{"hunter22":1},"b":["x-hunter22"],"c":1}`, false}}, `{"c":1}`, "", ""},
-		"Mended":     {"It is there again once it has none.", "", []report{{`{"a":{"b":"hunter22","c":1}}`, false}, {`{"a":{"b":null}}`, false}}, `{"a":{"c":1}}`, "", ""},
-		"InReason":   {"A reason is no text: another one takes its place.", "", []report{{`{"conditions":[{"type":"Up","status":"True","reason":"Has_hunter22"},{"type":"hunter22","status":"True"}]}`, false}}, `{}`, "Up=True ContainsSecret", ""},
-		"TooLarge":   {"What is too large is refused, and changes nothing.", `{"a":1}`, []report{{`{"b":"` + strings.Repeat("x", MaxOutputs) + `"}`, false}}, ``, "", "at most 65536 can be kept"},
-		"Huge":       {"Much is not even decoded: it would take far more memory than it has bytes.", `{"a":1}`, []report{{`{"b":null,"c":[` + strings.Repeat("0,", maxStatus/2) + `0]}`, false}}, ``, "", "at most 1048576 can be read"},
-		"NoObject":   {"So is what is no object.", "", []report{{`[1]`, false}}, ``, "", "cannot read the status"},
-		"Unstorable": {"So is what the API server cannot keep.", "", []report{{`{"n":1` + strings.Repeat("0", 400) + `}`, false}}, ``, "", "cannot be kept"},
+		"Mended":     {"A field is shown again once it has no secret.", "", []report{{`{"a":{"b":"hunter22","c":1}}`, false}, {`{"a":{"b":null}}`, false}}, `{"a":{"c":1}}`, "", ""},
+		"InReason":   {"A reason cannot be redacted: another one replaces it.", "", []report{{`{"conditions":[{"type":"Up","status":"True","reason":"Has_hunter22"},{"type":"hunter22","status":"True"}]}`, false}}, `{}`, "Up=True ContainsSecret", ""},
+		"TooLarge":   {"A status that is too large is refused, and changes nothing.", `{"a":1}`, []report{{`{"b":"` + strings.Repeat("x", MaxOutputs) + `"}`, false}}, ``, "", "at most 65536 can be kept"},
+		"Huge":       {"A very large status is not decoded: it would need far more memory than its size.", `{"a":1}`, []report{{`{"b":null,"c":[` + strings.Repeat("0,", maxStatus/2) + `0]}`, false}}, ``, "", "at most 1048576 can be read"},
+		"NoObject":   {"A status that is not an object is refused.", "", []report{{`[1]`, false}}, ``, "", "cannot read the status"},
+		"Unstorable": {"A status that the API server cannot keep is refused.", "", []report{{`{"n":1` + strings.Repeat("0", 400) + `}`, false}}, ``, "", "cannot be kept"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			progress := 0
@@ -85,7 +85,7 @@ func TestReportStatus(t *testing.T) {
 			}
 
 			if err == nil && progress != len(tc.reports) {
-				t.Errorf("Each report is progress, got %d", progress)
+				t.Errorf("Each report should call Progress, got %d calls", progress)
 			}
 
 			s := r.Summary().Report
@@ -111,7 +111,7 @@ func TestReportStatus(t *testing.T) {
 	}
 }
 
-// TestReportStatusWithheld has a field stay withheld until content sets it again.
+// TestReportStatusWithheld has a field that stays withheld until content sets it again.
 func TestReportStatusWithheld(t *testing.T) {
 	before := common.Withheld{"url": "of an earlier run"}
 
@@ -120,11 +120,11 @@ func TestReportStatusWithheld(t *testing.T) {
 		replace       bool
 		want          common.Withheld
 	}{
-		"Other":    {"What is set beside it changes nothing.", `{"phase":"b"}`, false, before},
-		"Again":    {"It is withheld for what it has now.", `{"url":"x-hunter22"}`, false, common.Withheld{"url": "key k of Secret s is in it"}},
-		"Whole":    {"A field that is whole is withheld no more.", `{"url":"b"}`, false, nil},
-		"Removed":  {"Nor is one that is gone.", `{"url":null}`, false, nil},
-		"Replaced": {"A new status has none of the old one.", `{"phase":"b"}`, true, nil},
+		"Other":    {"Other fields do not change it.", `{"phase":"b"}`, false, before},
+		"Again":    {"The reason is that of the new value.", `{"url":"x-hunter22"}`, false, common.Withheld{"url": "key k of Secret s is in it"}},
+		"Whole":    {"A field without a secret is not withheld any more.", `{"url":"b"}`, false, nil},
+		"Removed":  {"A removed field is not withheld any more.", `{"url":null}`, false, nil},
+		"Replaced": {"A new status has no fields of the old one.", `{"phase":"b"}`, true, nil},
 		"InName":   {"The name of a field may have a secret, too.", `{"hunter22":1}`, false, common.Withheld{"": "key k of Secret s is in its name"}},
 	} {
 		t.Run(name, func(t *testing.T) {

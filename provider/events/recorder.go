@@ -15,9 +15,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
-// A Recorder reads what ansible-runner writes and keeps a summary of it.
+// A Recorder reads the output of ansible-runner and keeps a summary of it.
 type Recorder struct {
-	// secrets of the inputs, and connection details that the content has published so far.
+	// secrets are the secrets of the inputs, and the connection details that the content has published so far.
 	secrets *redact.Set
 	// inputs are the secrets of the inputs alone.
 	inputs   *redact.Set
@@ -27,36 +27,34 @@ type Recorder struct {
 
 	out, err lines
 
-	// progressing is locked while progress is told, by the stream of events or by a status that content
-	// sets. After that is closed nothing is.
+	// progressing is locked while Watch.Progress is called, because of an event or of a status that content sets. Once
+	// closed is true, it is not called any more.
 	progressing sync.Mutex
 	closed      bool
 
 	mu sync.Mutex
-	// status that earlier runs have reported.
+	// status is the status that earlier runs have reported.
 	status json.RawMessage
-	// withheld fields of it.
+	// withheld are the withheld fields of status.
 	withheld common.Withheld
-	// set and outputs are the status and the outputs that this run has reported, with secrets. The summary has what is
-	// not withheld of them.
+	// set and outputs are the status and the outputs that this run has reported, with secrets. The summary has the parts
+	// that are not withheld.
 	set     json.RawMessage
 	outputs map[string]json.RawMessage
 	summary Summary
 	textLog textLog
-	// tail of what was displayed; nil unless it is kept.
+	// tail is the end of the display; nil unless it is kept.
 	tail *LogTail
 	// taskUUID of the task in progress.
 	taskUUID string
 	// details are the connection details that were published last.
 	details json.RawMessage
-	// learned is the length of all connection details that were published, one after
-	// another, in bytes.
+	// learned is the total length of all versions of the connection details that were published, in bytes.
 	learned int
-	// items and diff are texts for the next result of a task: why an item has failed, by host, and what
-	// has changed.
+	// items and diff are texts for the next result of a task: the failure of an item, by host, and the diff.
 	items map[string]pending
 	diff  pending
-	// left has the hosts that a task has ended on: true for those that have left the plays.
+	// left has the hosts on which a task has ended. The value is true for hosts that have left the plays.
 	left map[string]bool
 	// broken is true once reading a line has panicked.
 	broken bool
@@ -64,16 +62,15 @@ type Recorder struct {
 
 // Options of a Recorder.
 type Options struct {
-	// Secrets that are not to be reported.
+	// Secrets are redacted in reports.
 	Secrets *redact.Set
-	// Hidden texts are left out of reports. A path in the private data directory, for
-	// example, says nothing to readers and differs from run to run.
+	// Hidden texts are removed from reports, such as the path of the private data directory, which differs in each run.
 	Hidden []string
 	// Watch of the run.
 	Watch Watch
-	// Confined is true if the run can reach only what it is allowed to.
+	// Confined is true if the run is confined.
 	Confined bool
-	// Tail keeps the end of what a terminal would have shown.
+	// Tail is true to keep the end of the display.
 	Tail bool
 	// Status that earlier runs have reported: a JSON object, or nil.
 	Status json.RawMessage
@@ -93,7 +90,7 @@ func NewRecorder(o Options) *Recorder {
 		left: map[string]bool{}, confined: o.Confined,
 	}
 
-	// A secret may be the name of a directory.
+	// A hidden path may contain a secret, and text is redacted first.
 	for _, h := range o.Hidden {
 		r.hidden = append(r.hidden, o.Secrets.Text(h))
 	}
@@ -112,13 +109,13 @@ func NewRecorder(o Options) *Recorder {
 	return r
 }
 
-// Stdout is where the standard output of ansible-runner goes.
+// Stdout returns the writer for the standard output of ansible-runner.
 func (r *Recorder) Stdout() io.Writer { return &r.out }
 
-// Stderr is where the standard error of ansible-runner goes.
+// Stderr returns the writer for the standard error of ansible-runner.
 func (r *Recorder) Stderr() io.Writer { return &r.err }
 
-// Close reads what is left when ansible-runner has ended.
+// Close reads the rest of the output when ansible-runner has ended, and reports the progress for the last time.
 func (r *Recorder) Close() {
 	r.out.Flush()
 	r.err.Flush()
@@ -130,20 +127,20 @@ func (r *Recorder) Close() {
 	r.watch.Progress(r.Summary())
 }
 
-// Err is an error when the summary is incomplete, since reading a line has panicked.
+// Err returns an error if the summary is incomplete, because reading a line has panicked.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
 	if r.broken {
-		return errors.New("cannot read something that ansible-runner wrote; the log of the provider has a stack trace")
+		return errors.New("cannot read a line of ansible-runner; the log of the provider has a stack trace")
 	}
 
 	return nil
 }
 
-// guard returns read, recovering from panics. Content writes the lines; one that the
-// recorder cannot read must not end the runs of all others.
+// guard returns read with recovery from panics. Content writes the lines: a line that the recorder cannot read must not
+// end the runs of other objects.
 func (r *Recorder) guard(read func(line []byte)) func(line []byte) {
 	return func(line []byte) {
 		defer redact.Panic(func() {
@@ -157,7 +154,7 @@ func (r *Recorder) guard(read func(line []byte)) func(line []byte) {
 	}
 }
 
-// Summary of the events so far, redacted.
+// Summary returns the redacted summary of the events so far.
 func (r *Recorder) Summary() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,13 +162,13 @@ func (r *Recorder) Summary() Summary {
 	s := r.summary
 	s.Failures = slices.Clone(s.Failures)
 	s.Changed = slices.Clone(s.Changed)
-	s.Report.Conditions = slices.Clone(s.Report.Conditions) // Its maps are made anew.
+	s.Report.Conditions = slices.Clone(s.Report.Conditions) // Its maps are replaced and not changed.
 
 	return s
 }
 
-// Text explains a failure by what was written besides the events: Ansible's own error, or else
-// the last lines. It is redacted, and at most maxMessage long.
+// Text returns an explanation of a failure from the text outside of events: Ansible's error, or else the last lines. It
+// is redacted, and at most maxMessage long.
 func (r *Recorder) Text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -179,8 +176,7 @@ func (r *Recorder) Text() string {
 	return withHint(r.field(bare(r.textLog.failure()), maxMessage), r.confined)
 }
 
-// Warnings that Ansible displayed, the first few, redacted and together at most
-// maxMessage long.
+// Warnings returns the first few warnings that Ansible displayed, redacted and together at most maxMessage long.
 func (r *Recorder) Warnings() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -188,8 +184,7 @@ func (r *Recorder) Warnings() string {
 	return withHint(r.field(strings.Join(r.textLog.warnings(), "\n"), maxMessage), r.confined)
 }
 
-// Tail is the end of what a terminal would have shown, redacted and at most
-// MaxTail long; empty unless it is kept.
+// Tail returns the end of the display, redacted and at most MaxTail long; empty unless Options.Tail is set.
 func (r *Recorder) Tail() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -198,7 +193,7 @@ func (r *Recorder) Tail() string {
 		return ""
 	}
 
-	// Lines that were kept before may have secrets that became known later.
+	// Lines may have secrets that became known later.
 	return r.tail.end(func(log string) string { return r.clean(log, len(log)) })
 }
 
@@ -234,14 +229,14 @@ func (r *Recorder) line(line []byte) {
 	}
 }
 
-// record an event. It returns whether there is progress to tell.
+// record records an event. It returns true if Watch.Progress is to be called.
 func (r *Recorder) record(e event) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
 	switch e.Kind {
 	case versions:
-		r.learnTools(e)
+		r.recordVersions(e)
 
 		return false
 	case stats:
@@ -288,7 +283,7 @@ func (r *Recorder) record(e event) bool {
 	return false
 }
 
-// show what Ansible displays for an event, without any connection details.
+// show displays the text of an event, without connection details.
 func (r *Recorder) show(stdout string, details bool) {
 	if r.tail == nil && r.watch.Display == nil || stdout == "" {
 		return
@@ -305,7 +300,7 @@ func (r *Recorder) show(stdout string, details bool) {
 	r.display(r.clean(shown, len(shown)))
 }
 
-// display text that is redacted.
+// display adds redacted text to the tail, and passes it to Watch.Display.
 func (r *Recorder) display(text string) {
 	if r.tail != nil {
 		for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
@@ -318,9 +313,9 @@ func (r *Recorder) display(text string) {
 	}
 }
 
-// learnTools records the versions of the tools. What claims to be another such event comes from
-// the play.
-func (r *Recorder) learnTools(e event) {
+// recordVersions records the versions of the tools from the first event. A later event of this kind is a forgery of the
+// play.
+func (r *Recorder) recordVersions(e event) {
 	var t tools
 	if r.summary.Versions != "" || json.Unmarshal(e.Data, &t) != nil {
 		return
@@ -360,8 +355,8 @@ func (r *Recorder) finish(e event) {
 	r.finishOutputs(t.Artifacts)
 }
 
-// judge returns the failures of the hosts that have failed, as the statistics count them: of each host the last ones
-// were not rescued. The earlier ones were, and are most often the cause.
+// judge returns the failures of the hosts that have failed according to the statistics. They count the failures of a
+// host that were not rescued, which are its last ones. The earlier failures were rescued, and are often the cause.
 func (r *Recorder) judge(t totals) []common.Failure {
 	failed := map[string]int64{}
 
@@ -393,8 +388,8 @@ func (r *Recorder) judge(t totals) []common.Failure {
 	return found
 }
 
-// task returns the name of the task of an event. For the task in progress it is templated, as
-// Ansible displays it.
+// task returns the name of the task of an event. The name of the task in progress is templated, as in Ansible's
+// display.
 func (r *Recorder) task(d data) string {
 	if d.TaskUUID != "" && d.TaskUUID == r.taskUUID {
 		return r.summary.Task
@@ -405,27 +400,27 @@ func (r *Recorder) task(d data) string {
 
 func (r *Recorder) name(s string) string { return r.field(s, MaxName) }
 
-// hostname is redacted with the secrets of the inputs only. Connection details often have
-// the name of a host, which is no secret.
+// hostname returns the name of a host, redacted with the secrets of the inputs only: connection details often contain
+// the name of a host, which is not a secret.
 func (r *Recorder) hostname(s string) string { return r.inputs.Clip(plain(s), MaxName) }
 
-// field returns a text for a field of the status: redacted, and at most limit bytes long. What is hidden takes no room
-// in it, and is shorter than the rest as a rule.
+// field returns a text for a field of the status: redacted, and at most limit bytes long. Hidden texts are removed
+// before the text is cut; they are rarely longer than the rest.
 func (r *Recorder) field(s string, limit int) string {
 	return clip.Text(strings.TrimSpace(r.clean(strings.TrimSpace(s), 2*limit)), limit)
 }
 
-// clean returns the start of a text redacted, without control characters and hidden texts.
+// clean returns the redacted start of a text, without control characters and hidden texts.
 func (r *Recorder) clean(s string, limit int) string {
 	return r.visible(r.secrets.Clip(plain(s), limit))
 }
 
-// end returns the end of a text, as clean does.
+// end returns the redacted end of a text, without control characters and hidden texts.
 func (r *Recorder) end(s string, limit int) string {
 	return r.visible(r.secrets.End(plain(s), limit))
 }
 
-// visible is a text without what is hidden.
+// visible returns a text without hidden texts; empty once too many connection details were published.
 func (r *Recorder) visible(s string) string {
 	if r.summary.ExcessDetails {
 		return ""

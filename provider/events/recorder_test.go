@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
 )
 
-// record a stream in pieces, as a pipe delivers it.
+// record records a stream in pieces, as a pipe delivers it.
 func record(t *testing.T, stream string, o Options) *Recorder {
 	t.Helper()
 
@@ -51,7 +51,7 @@ func TestStreams(t *testing.T) {
 		want   want
 	}{
 		"Rescued": {
-			reason: "What was rescued may be the cause of what fails in the end; what was ignored is none. Outputs are exact, and withheld if they have a secret.",
+			reason: "A rescued failure may be the cause of the final one; an ignored failure is not listed. Outputs are exact, and withheld if they have a secret.",
 			stream: "rescued",
 			want: want{summary: Summary{
 				Started: true,
@@ -70,7 +70,7 @@ func TestStreams(t *testing.T) {
 			}},
 		},
 		"Check": {
-			reason: "A check run lists what would change, with redacted diffs, and none of what no_log hides.",
+			reason: "A check lists the tasks that would change something, with redacted diffs, and without values that no_log hides.",
 			stream: "check",
 			want: want{summary: Summary{
 				Started: true,
@@ -94,7 +94,7 @@ func TestStreams(t *testing.T) {
 			}},
 		},
 		"NoHosts": {
-			reason: "A play for no host processes none, and warns of the pattern.",
+			reason: "A play without hosts processes none, and warns about the pattern.",
 			stream: "nohosts",
 			want: want{
 				summary:  Summary{Play: "For nobody", Finished: true, Unmatched: true},
@@ -103,7 +103,7 @@ func TestStreams(t *testing.T) {
 			},
 		},
 		"Tags": {
-			reason: "Facts are gathered whatever the tags are; that is no task.",
+			reason: "Facts are gathered with any tags; this does not count as a task.",
 			stream: "tags",
 			want: want{summary: Summary{
 				Started: true,
@@ -111,7 +111,7 @@ func TestStreams(t *testing.T) {
 			}},
 		},
 		"NoModule": {
-			reason: "An error counts more than the warning before it.",
+			reason: "The error is shown, and not the warning before it.",
 			stream: "nomodule",
 			want: want{
 				text: "couldn't resolve module/action 'acme.postgres.database'. This often indicates a misspelling, " +
@@ -131,7 +131,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// line of a stream.
+// line returns a line of a stream.
 func line(kind string, data any) string {
 	raw, err := json.Marshal(map[string]any{"event": kind, "uuid": "u", "counter": 1, "event_data": data})
 	if err != nil {
@@ -141,7 +141,7 @@ func line(kind string, data any) string {
 	return string(raw) + "\n"
 }
 
-// failed is the event of a task that failed with a result.
+// failed returns the event of a task that failed with a result.
 func failed(host string, res any) string {
 	return line(hostFailed, map[string]any{"play": "play", "task": "task", "host": host, "res": res, "ignore_errors": nil})
 }
@@ -160,29 +160,29 @@ func TestMessages(t *testing.T) {
 			want:   long[:maxMessage-4] + "…",
 		},
 		"Types": {
-			reason: "Fields of unexpected types do not cost the message.",
+			reason: "The message is read although other fields have unexpected types.",
 			stream: failed("h", map[string]any{"failed": "yes", "changed": []int{1}, "censored": 1, "msg": "the reason"}),
 			want:   "the reason",
 		},
 		"IncludeVars": {
-			reason: "include_vars has its message elsewhere.",
+			reason: "include_vars has its message in another field.",
 			stream: failed("h", map[string]any{"msg": "Task failed: Action failed: Unknown error.", "message": "no such file"}),
 			want:   "no such file",
 		},
 		"FailedWhen": {
-			reason: "A module that says nothing is failed by the task.",
+			reason: "A result without a message may have failed because of failed_when.",
 			stream: failed("h", map[string]any{"msg": "Task failed: Action failed: Unknown error.", "failed_when_result": true}),
 			want:   failedWhen,
 		},
 		"LeftOut": {
-			reason: "Where ansible-runner left the result out, the item that failed explains it.",
+			reason: "If ansible-runner has left the result out, the failed item has the cause.",
 			stream: line(itemFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "the reason"}}) +
 				line(itemFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "another"}}) +
 				line(hostFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{}}),
 			want: "the reason",
 		},
 		"Together": {
-			reason: "Several hosts work on a loop at the same time.",
+			reason: "Several hosts execute a loop at the same time.",
 			stream: line(itemFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "one"}}) +
 				line(itemFailed, map[string]any{"host": "i", "task_uuid": "t", "res": map[string]any{"msg": ", two"}}) +
 				line(hostFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{}}) +
@@ -190,35 +190,35 @@ func TestMessages(t *testing.T) {
 			want: "one, two",
 		},
 		"Transfer": {
-			reason: "A full disk is first, and not behind the path of a module.",
+			reason: "The message begins with the full disk, and not with the path of a module.",
 			stream: failed("h", map[string]any{
 				"msg": "failed to transfer file to /tmp/x /home/u/.ansible/tmp/ansible-tmp-1/AnsiballZ_ping.py:\n\nscp: write: No space left on device\nbye",
 			}),
 			want: "scp: write: No space left on device\nfailed to transfer file to /tmp/x AnsiballZ_ping.py:\n\nbye",
 		},
 		"Nested": {
-			reason: "Modules that fail have no modules that fail.",
+			reason: "Results of failed modules are not nested further.",
 			stream: failed("h", map[string]any{"msg": "failed", "failed_modules": map[string]any{"setup": map[string]any{"failed_modules": map[string]any{"inner": map[string]any{"msg": "no"}}}}}),
 			want:   "failed",
 		},
 		"Silent": {
-			reason: "A module may not say why.",
+			reason: "A module may not report the cause.",
 			stream: failed("h", map[string]any{"msg": "Task failed: Module failed: Unknown error."}),
 			want:   "the module does not say why",
 		},
 		"Until": {
-			reason: "One that says nothing may be repeated in vain.",
+			reason: "A task without a message may have failed all attempts of until.",
 			stream: failed("h", map[string]any{"msg": "Task failed: Action failed: Unknown error.", "attempts": 3}),
 			want:   "its 'until' was not true (attempts: 3)",
 		},
 		"Displayed": {
-			reason: "Without a result, which ansible-runner leaves out where it is too large, it is what Ansible displayed.",
+			reason: "If ansible-runner has left out a result that is too large, Ansible's display has the cause.",
 			stream: `{"event": "runner_on_failed", "uuid": "u", "stdout": "TASK [x]\r\n[ERROR]: Task failed: the reason\r\n` +
 				`Origin: x.yml:1:1\r\n\r\nfatal: [h]: FAILED! => {", "event_data": {"host": "h", "res": {}}}` + "\n",
 			want: "the reason: its result is too large to be read\nOrigin: x.yml:1:1",
 		},
 		"Control": {
-			reason: "Nothing that a terminal would act on is reported.",
+			reason: "Reports have no control characters.",
 			stream: failed("h", map[string]any{"msg": "\x1b[31mred\x1b[0m\r\n\x07bell\ttab"}),
 			want:   "red\nbell\ttab",
 		},
@@ -238,7 +238,7 @@ func TestMessages(t *testing.T) {
 
 func TestMistake(t *testing.T) {
 	if err := record(t, "text\n", Options{}).Err(); err != nil {
-		t.Errorf("Text is no mistake, got %v", err)
+		t.Errorf("Text should not be an error, got %v", err)
 	}
 
 	stream := line(playStart, map[string]any{"name": "p"}) + line(stats, map[string]any{"ok": map[string]int{"h": 1}})
@@ -250,11 +250,11 @@ func TestMistake(t *testing.T) {
 	}}})
 
 	if r.Err() == nil {
-		t.Error("A line that cannot be read should be told.")
+		t.Error("A line that cannot be read should be an error.")
 	}
 
 	if !r.Summary().Finished {
-		t.Error("What comes after it should be read.")
+		t.Error("Later lines should be read.")
 	}
 }
 
@@ -281,15 +281,15 @@ func TestBounds(t *testing.T) {
 		{Task: "task", Host: "h1", Message: "failed"},
 	}
 	if diff := cmp.Diff(want, s.Failures); diff != "" {
-		t.Errorf("Of each host the last failures are those that were not rescued.\n-want, +got:\n%s", diff)
+		t.Errorf("The last failures of each host should be those that were not rescued.\n-want, +got:\n%s", diff)
 	}
 
 	if diff := cmp.Diff(MaxChanged, len(s.Changed)); diff != "" {
-		t.Errorf("The changed tasks are bounded.\n-want, +got:\n%s", diff)
+		t.Errorf("The number of changed tasks should be bounded.\n-want, +got:\n%s", diff)
 	}
 
 	if diff := cmp.Diff(2*maxKept, len(r.textLog.lines())); diff != "" {
-		t.Errorf("The text is bounded.\n-want, +got:\n%s", diff)
+		t.Errorf("The text should be bounded.\n-want, +got:\n%s", diff)
 	}
 }
 
@@ -297,7 +297,7 @@ func TestOutputsTooLarge(t *testing.T) {
 	data := map[string]any{"artifact_data": map[string]any{"a": strings.Repeat("x", MaxOutputs)}}
 
 	if s := record(t, line(stats, data), Options{}).Summary(); s.Outputs != nil || s.OutputsSize <= MaxOutputs || !s.Finished {
-		t.Errorf("Outputs that are too large are left out, and their size is told.\ngot %d bytes of outputs, size %d, finished %t", len(s.Outputs), s.OutputsSize, s.Finished)
+		t.Errorf("Outputs that are too large should be left out, with their size.\ngot %d bytes of outputs, size %d, finished %t", len(s.Outputs), s.OutputsSize, s.Finished)
 	}
 }
 
@@ -308,7 +308,7 @@ func TestMemory(t *testing.T) {
 	piece := []byte(strings.Repeat("x", 1<<20))
 	before := heap()
 
-	// Neither an event nor a line of text that never ends is kept.
+	// A recorder keeps neither an endless event nor an endless line of text.
 	for _, start := range []string{`{"event": "`, "text "} {
 		_, _ = r.Stdout().Write([]byte(start))
 
@@ -320,13 +320,13 @@ func TestMemory(t *testing.T) {
 	}
 
 	if after := heap(); after > before+size/8 {
-		t.Errorf("The memory of a recorder is bounded.\ngot %d MiB more after reading %d MiB", (after-before)>>20, size>>20)
+		t.Errorf("The memory of a recorder should be bounded.\ngot %d MiB more after reading %d MiB", (after-before)>>20, size>>20)
 	}
 
 	runtime.KeepAlive(r)
 }
 
-// heap in use, in bytes.
+// heap returns the size of the heap in use, in bytes.
 func heap() uint64 {
 	var m runtime.MemStats
 
@@ -347,7 +347,7 @@ func TestBehind(t *testing.T) {
 
 	want := []string{"", "1 of 2 hosts left behind", "2 of 3 hosts left behind", "3 of 4 hosts left behind"}
 	if diff := cmp.Diff(want, got[:min(len(got), 4)]); diff != "" {
-		t.Errorf("Hosts that have failed take no part in the tasks that follow.\n-want, +got:\n%s", diff)
+		t.Errorf("Failed hosts should not take part in later tasks.\n-want, +got:\n%s", diff)
 	}
 }
 
@@ -358,11 +358,11 @@ func TestVersions(t *testing.T) {
 	forged := `{"event": "versions", "uuid": "1", "event_data": {"ansibleCore": "9.9.9", "unfit": "it is"}}` + "\n"
 
 	if diff := cmp.Diff(want, record(t, first+forged, Options{}).Summary()); diff != "" {
-		t.Errorf("The driver tells the versions before a play can make events: -want, +got:\n%s", diff)
+		t.Errorf("Only the first event should set the versions: -want, +got:\n%s", diff)
 	}
 }
 
-// Half a secret is not found any more.
+// TestCutSecrets has secrets at the places where text is cut: half of a secret cannot be found.
 func TestCutSecrets(t *testing.T) {
 	long := make([]byte, 2*maxOutputEnd)
 	for i := range long {
@@ -372,9 +372,9 @@ func TestCutSecrets(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, secret, stderr string
 	}{
-		"Longer":   {reason: "A token is longer than what is kept of a line.", secret: string(long), stderr: "Authorization: Bearer " + string(long)},
+		"Longer":   {reason: "A token is longer than the part of a line that is kept.", secret: string(long), stderr: "Authorization: Bearer " + string(long)},
 		"AtTheCut": {reason: "A password is where a line is cut.", secret: "correct-horse-battery", stderr: "-pcorrect-horse-battery " + strings.Repeat("x", maxOutputEnd-10)},
-		"Colored":  {reason: "A terminal shows something in between.", secret: "correct-horse-battery", stderr: "-pcorrect-\x1b[1mhorse-battery " + strings.Repeat("x", maxOutputEnd-10)},
+		"Colored":  {reason: "An escape sequence is inside the password.", secret: "correct-horse-battery", stderr: "-pcorrect-\x1b[1mhorse-battery " + strings.Repeat("x", maxOutputEnd-10)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, items := range []bool{false, true} {
@@ -385,15 +385,15 @@ func TestCutSecrets(t *testing.T) {
 
 				got := record(t, stream, Options{Secrets: redact.New(redact.InFile(tc.secret, redact.Source{}))}).Summary().Failures[0].Message
 				if end := tc.secret[len(tc.secret)-8:]; strings.Contains(got, end) || !strings.Contains(got, "non-zero return code") {
-					t.Errorf("%s\nwant the code, and no part of %q, got %q", tc.reason, tc.secret, got)
+					t.Errorf("%s\nwant the exit status, and no part of %q, got %q", tc.reason, tc.secret, got)
 				}
 			}
 		})
 	}
 }
 
-// Content may publish other connection details again and again. To know them all
-// would take all memory.
+// TestExcessDetails has content that publishes other connection details again and again.
+// To keep them all would need all memory.
 func TestExcessDetails(t *testing.T) {
 	r := NewRecorder(Options{Tail: true})
 	published := func(secret string) {

@@ -20,12 +20,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
-// actionStatus is the resolved name of the provider's own action, with which content reports.
-// Since Ansible resolves the name, no other action can have it.
+// actionStatus is the resolved name of the provider's own action, with which content reports. Ansible resolves the
+// name, so that no other action can have it.
 const actionStatus = "crossplane.ansible.status"
 
 const (
-	// MaxConditions is the number of types of conditions that a run reports.
+	// MaxConditions is the largest number of types of conditions that a run reports.
 	MaxConditions = 20
 	// maxConditionMessage is the length of a condition's message, in bytes.
 	maxConditionMessage = 4 << 10
@@ -38,34 +38,33 @@ const noLogMessage = "no_log: true hides what " + actionStatus +
 	" is to report: leave it out there, and publish secrets with " +
 	"ansible.builtin.set_stats under " + ConnectionDetails
 
-// A Report is what content has reported with crossplane.ansible.status. Messages are redacted, and nothing else has a
-// secret in it.
+// A Report has the values that content has reported with crossplane.ansible.status. Messages are redacted. Values with
+// secrets are left out.
 type Report struct {
 	// Outputs by name, each as JSON, together at most MaxOutputs.
 	Outputs map[string]json.RawMessage
-	// Withheld says why other outputs are not among them.
+	// Withheld has the reasons why other outputs are left out, by name.
 	Withheld common.Withheld `json:",omitempty"`
-	// Conditions by type, MaxConditions at most, in the order in which they
-	// were first reported. The time is that of the report that changed the
-	// status last.
+	// Conditions by type, MaxConditions at most, in the order in which they were first reported. The time is that of the
+	// last report that changed the status of the condition.
 	Conditions []xpv2.Condition
-	// Excess is true when more types of conditions were reported.
+	// Excess is true when more than MaxConditions types of conditions were reported.
 	Excess bool
-	// Status is what the content has set of the status of its XR, with what was there before: a JSON
-	// object of at most MaxOutputs, or nil if it has set nothing.
+	// Status is the status of the XR that the content has set, merged with that of earlier runs: a JSON object of at most
+	// MaxOutputs bytes, or nil if the content has not set it.
 	Status json.RawMessage `json:",omitempty"`
-	// WithheldStatus says why other fields are not in it.
+	// WithheldStatus has the reasons why other fields of the status are left out, by name.
 	WithheldStatus common.Withheld `json:",omitempty"`
 }
 
-// Check returns an error for a report that no recorder makes.
+// Check returns an error for a report that a Recorder cannot have made.
 func (r Report) Check() error {
 	if len(r.Conditions) > MaxConditions {
 		return errors.Errorf("%d conditions are more than %d", len(r.Conditions), MaxConditions)
 	}
 
 	if n := max(len(r.Withheld), len(r.WithheldStatus)); n > common.MaxWithheld {
-		return errors.Errorf("%d outputs or fields that are withheld are more than %d", n, common.MaxWithheld)
+		return errors.Errorf("%d withheld outputs or fields are more than %d", n, common.MaxWithheld)
 	}
 
 	types := map[xpv2.ConditionType]bool{}
@@ -73,7 +72,7 @@ func (r Report) Check() error {
 	for _, c := range r.Conditions {
 		if types[c.Type] || status(string(c.Status)) != c.Status || len(c.Type)+len(c.Reason) > 2*maxWord ||
 			len(c.Message) > maxConditionMessage {
-			return errors.New("a condition is there twice, is neither True, False nor Unknown, or is too long")
+			return errors.New("a condition is a duplicate, is neither True, False nor Unknown, or is too long")
 		}
 
 		types[c.Type] = true
@@ -95,8 +94,7 @@ type reported struct {
 	Conditions []statusCondition          `json:"conditions"`
 }
 
-// recordReport records what content reports with actionStatus. It is false for any other
-// event.
+// recordReport records a report of actionStatus. It returns false for other events and for empty reports.
 func (r *Recorder) recordReport(e event, d data) bool {
 	var res reported
 
@@ -114,7 +112,7 @@ func (r *Recorder) recordReport(e event, d data) bool {
 	return len(res.Outputs)+len(res.Conditions) > 0
 }
 
-// status of a condition; Unknown for any other text, since content may forge results of
+// status returns a text as the status of a condition; Unknown for an invalid text, since content may forge results of
 // the action.
 func status(s string) corev1.ConditionStatus {
 	switch known := corev1.ConditionStatus(s); known {
@@ -126,8 +124,7 @@ func status(s string) corev1.ConditionStatus {
 	return corev1.ConditionUnknown
 }
 
-// reportOutputs merges reported outputs over the earlier ones, unless all together are too
-// large.
+// reportOutputs merges reported outputs into the earlier ones, unless the result is too large.
 func (r *Recorder) reportOutputs(outputs map[string]json.RawMessage) {
 	merged := maps.Clone(r.outputs)
 	if merged == nil {
@@ -146,7 +143,7 @@ func (r *Recorder) reportOutputs(outputs map[string]json.RawMessage) {
 	r.withhold()
 }
 
-// withhold what has a secret in it of the outputs and the status that were reported.
+// withhold updates the outputs and the status in the summary, without values that contain a secret.
 func (r *Recorder) withhold() {
 	own := &r.summary.Report
 	own.Outputs, own.Status, own.Withheld, own.WithheldStatus = nil, nil, nil, nil
@@ -174,7 +171,7 @@ func (r *Recorder) withhold() {
 	}
 }
 
-// whole returns the values that have no secret in them, and why the others are withheld.
+// whole returns the values without secrets, and the reasons why the other values are withheld.
 func (r *Recorder) whole(values map[string]json.RawMessage) (map[string]json.RawMessage, common.Withheld) {
 	whole, withheld := map[string]json.RawMessage{}, common.Withheld{}
 
@@ -191,7 +188,7 @@ func (r *Recorder) whole(values map[string]json.RawMessage) (map[string]json.Raw
 	return whole, withheld
 }
 
-// secretIn says where the first secret in the scalars and keys of a value comes from; false if it has none.
+// secretIn returns the source of the first secret in the scalars and keys of a JSON value; false if it has none.
 func (r *Recorder) secretIn(value json.RawMessage) (redact.Source, bool) {
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.UseNumber()
@@ -208,8 +205,8 @@ func (r *Recorder) secretIn(value json.RawMessage) (redact.Source, bool) {
 	}
 }
 
-// reportConditions that content has set at a time, each in place of an earlier one of its type. Conditions of
-// Crossplane and the provider are left out, and those with a secret in their types.
+// reportConditions records conditions that content has set at a time. A condition replaces an earlier one of its type.
+// Types of Crossplane and of the provider, and types with a secret, are left out.
 func (r *Recorder) reportConditions(all []statusCondition, at metav1.Time) {
 	own := &r.summary.Report
 
@@ -236,7 +233,7 @@ func (r *Recorder) reportConditions(all []statusCondition, at metav1.Time) {
 	}
 }
 
-// condition as it may be shown; false for one that may not be.
+// condition returns a redacted condition; false for a type that content must not set.
 func (r *Recorder) condition(c xpv2.Condition) (xpv2.Condition, bool) {
 	if _, secret := r.secrets.In(string(c.Reason)); secret {
 		c.Reason = common.ReasonContainsSecret
@@ -248,8 +245,8 @@ func (r *Recorder) condition(c xpv2.Condition) (xpv2.Condition, bool) {
 	return c, !secret && !common.IsOwn(c)
 }
 
-// finishOutputs records the outputs that set_stats has published, with the reported ones over
-// them, and the connection details among them.
+// finishOutputs records the outputs and the connection details that set_stats has published. Reported outputs take
+// precedence.
 func (r *Recorder) finishOutputs(artifacts json.RawMessage) {
 	var all map[string]json.RawMessage
 
@@ -277,20 +274,19 @@ func (r *Recorder) finishOutputs(artifacts json.RawMessage) {
 	r.summary.Outputs, r.summary.Withheld = Encode(whole), withheld.Limited()
 }
 
-// Encode a value that has nothing that JSON does not have, with no more escapes than JSON needs.
+// Encode returns the JSON of a value that JSON can represent, without escapes for HTML.
 func Encode(value any) json.RawMessage {
 	var out bytes.Buffer
 
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 
-	_ = enc.Encode(value) //nolint:errchkjson // See above.
+	_ = enc.Encode(value) //nolint:errchkjson // JSON can represent the value.
 
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// storable returns the values that a status can hold. The summary names one that is left
-// out.
+// storable returns the values that a status can hold. The summary names the last one that is left out.
 func (r *Recorder) storable(values map[string]json.RawMessage) map[string]json.RawMessage {
 	kept := map[string]json.RawMessage{}
 
@@ -308,8 +304,7 @@ func (r *Recorder) storable(values map[string]json.RawMessage) map[string]json.R
 	return kept
 }
 
-// learnSecrets takes connection details that content publishes for secrets from now on, and
-// redacts the summary again.
+// learnSecrets adds published connection details to the secrets, and redacts the summary again.
 func (r *Recorder) learnSecrets(details json.RawMessage) {
 	if bytes.Equal(r.details, details) {
 		return
@@ -318,8 +313,8 @@ func (r *Recorder) learnSecrets(details json.RawMessage) {
 	r.details = bytes.Clone(details)
 	r.learned += len(details)
 
-	// More secrets would take too much memory, and one that was cut is not known. Without them, nothing of the run can be
-	// shown.
+	// More secrets would need too much memory, and the end of a secret that was cut is not known. Without a complete list
+	// of secrets, nothing of the run can be shown.
 	r.summary.ExcessDetails = r.summary.ExcessDetails || r.learned > MaxDetails || isCut(details)
 	if !r.summary.ExcessDetails {
 		r.secrets.Add(redact.InDetails(details)...)
@@ -349,8 +344,8 @@ func (r *Recorder) learnSecrets(details json.RawMessage) {
 	r.withhold()
 }
 
-// published returns the connection details in the result of a task, if it has any. Any module
-// may return statistics, and Ansible takes them.
+// published returns the connection details in the result of a task; nil for none. Ansible accepts statistics from any
+// module.
 func published(res json.RawMessage) json.RawMessage {
 	var stats struct {
 		Stats struct {
@@ -365,7 +360,7 @@ func published(res json.RawMessage) json.RawMessage {
 	return stats.Stats.Data[ConnectionDetails]
 }
 
-// time of an event, as the API server keeps it.
+// time returns the time of an event in seconds, the precision of the API server.
 func (r *Recorder) time(e event) metav1.Time {
 	at, err := time.Parse(time.RFC3339Nano, e.Created)
 	if err != nil {

@@ -32,7 +32,7 @@ func condition(typ, status, reason, message string) xpv2.Condition {
 }
 
 func TestReport(t *testing.T) {
-	// What was known when a task started: the report while the play runs.
+	// The reports at the start of each task, while the play runs.
 	live := map[string]Report{}
 
 	r := record(t, golden(t, "status"), Options{Secrets: redact.New(redact.InFile("hunter22", redact.Source{})), Watch: Watch{
@@ -66,7 +66,7 @@ func TestReport(t *testing.T) {
 		},
 	}
 
-	// Nothing else reports anything.
+	// Other tasks do not report.
 	for _, task := range []string{
 		"Report: Report no more", "Report: Try a report", "Report: Fail to report", "Report: Hide a report", "Report: Call a report a failure",
 		"Report: Return what a report returns", "Report: Publish", "Report with a short name: ", "Report with a short name: Notify",
@@ -76,25 +76,25 @@ func TestReport(t *testing.T) {
 
 	compare := cmp.Options{cmpopts.IgnoreFields(xpv2.Condition{}, "LastTransitionTime"), cmpopts.EquateEmpty()}
 	if diff := cmp.Diff(want, live, compare); diff != "" {
-		t.Errorf("What content reports is known at once, and what no report is, is none.\n-want, +got:\n%s", diff)
+		t.Errorf("Reports should be known at once, and other results should not count as reports.\n-want, +got:\n%s", diff)
 	}
 
 	s := r.Summary()
 
-	// Ansible itself adds up what several hosts publish.
+	// Ansible itself aggregates the data of several hosts.
 	const published = `{"count":2,"host":"example.orgexample.org","last":"Second","members":["one","two"],"port":8443,"url":"https://example.org"}`
 	if diff := cmp.Diff(published, string(s.Outputs)); diff != "" {
-		t.Errorf("What was reported wins over what set_stats published.\n-want outputs, +got outputs:\n%s", diff)
+		t.Errorf("Reported outputs should take precedence over those of set_stats.\n-want outputs, +got outputs:\n%s", diff)
 	}
 
 	for _, c := range s.Report.Conditions {
 		if c.LastTransitionTime.IsZero() || c.LastTransitionTime.Nanosecond() != 0 {
-			t.Errorf("The time is that of the event, in seconds.\ngot %s", c.LastTransitionTime)
+			t.Errorf("The time should be that of the event, in seconds.\ngot %s", c.LastTransitionTime)
 		}
 	}
 }
 
-// reports is the stream of results of an action.
+// reports returns a stream of results of an action.
 func reports(action string, results ...string) string {
 	var stream strings.Builder
 
@@ -134,28 +134,28 @@ func TestReports(t *testing.T) {
 		want   want
 	}{
 		"Forged": {
-			reason: "Only the provider's own action reports.",
+			reason: "Only the provider's own action can report.",
 			action: "acme.ansible.status",
 			stream: []string{one("True", "")},
 		},
 		"Own": {
-			reason: "The provider's own conditions are not the content's, whatever made the result.",
+			reason: "Content cannot set the provider's own conditions.",
 			stream: []string{`{"reported": true, "conditions": [{"type": "Ready", "status": "True", "reason": "B"}]}`},
 		},
 		"Steady": {
-			reason: "The time is that of the last change of the status.",
+			reason: "The time of a condition is that of the last change of its status.",
 			stream: []string{one("False", "one"), one("True", "two"), one("True", "three")},
 			want: want{conditions: []xpv2.Condition{
 				{Type: "A", Status: "True", Reason: "B", Message: "three", LastTransitionTime: at(1)},
 			}},
 		},
 		"TooLarge": {
-			reason: "Outputs that are too large together are not taken, and their size is told.",
+			reason: "Outputs that are too large together are left out, with their size.",
 			stream: []string{output("a", MaxOutputs/2), output("b", MaxOutputs/2), output("a", 1)},
 			want:   want{outputs: 1, size: MaxOutputs + 15},
 		},
 		"TooMany": {
-			reason: "More conditions than fit are left out, and that is told.",
+			reason: "Too many conditions are left out, and Excess is true.",
 			stream: many,
 			want: want{excess: true, conditions: func() []xpv2.Condition {
 				var cs []xpv2.Condition
@@ -196,15 +196,15 @@ func TestWithheld(t *testing.T) {
 	got := record(t, reports(actionStatus, string(res)), Options{Secrets: secrets}).Summary().Report
 
 	if diff := cmp.Diff(map[string]json.RawMessage{"whole": json.RawMessage(`"1"`)}, got.Outputs); diff != "" {
-		t.Errorf("What has no secret is there: -want, +got:\n%s", diff)
+		t.Errorf("The output without a secret should be listed: -want, +got:\n%s", diff)
 	}
 
 	if diff := cmp.Diff(common.Withheld{"": "more than 100 are withheld"}, got.Withheld); diff != "" {
-		t.Errorf("One entry stands for all: -want, +got:\n%s", diff)
+		t.Errorf("One entry should stand for all: -want, +got:\n%s", diff)
 	}
 
 	if err := got.Check(); err != nil {
-		t.Errorf("A report of a recorder is one: %v", err)
+		t.Errorf("A report of a recorder should be valid: %v", err)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestConnectionDetails(t *testing.T) {
 
 	details := `{"host":"two","password":"correct \"horse\" / battery","pin":123,"silent":"silent as a mouse","token_first":"token of first","token_second":"token of second"}`
 	if diff := cmp.Diff(decode(t, details), decode(t, string(s.ConnectionDetails))); diff != "" {
-		t.Errorf("Connection details are kept apart, as they are.\n-want, +got:\n%s", diff)
+		t.Errorf("Connection details should be in a field of their own, unchanged.\n-want, +got:\n%s", diff)
 	}
 
 	s.ConnectionDetails = nil
@@ -224,25 +224,25 @@ func TestConnectionDetails(t *testing.T) {
 
 	for _, secret := range []string{"horse", "silent as", "token of"} {
 		if strings.Contains(string(text), secret) {
-			t.Errorf("Connection details are reported nowhere else, got %q in\n%s", secret, text)
+			t.Errorf("Connection details should not be reported elsewhere, got %q in\n%s", secret, text)
 		}
 	}
 
 	if tail := r.Tail(); strings.Contains(tail, `"pin": 123}, "url"`) || strings.Contains(tail, "CUSTOM STATS") {
-		t.Errorf("What set_stats displays of them is left out, got\n%s", tail)
+		t.Errorf("The display of set_stats should not have them, got\n%s", tail)
 	}
 
 	if diff := cmp.Diff(`{"url":"https://example.org/one"}`, string(s.Outputs)); diff != "" {
-		t.Errorf("They are not among the outputs, nor in them.\n-want, +got:\n%s", diff)
+		t.Errorf("Neither should the outputs have them.\n-want, +got:\n%s", diff)
 	}
 
 	if diff := cmp.Diff(common.Withheld{"too_early": "the value of password is in it"}, s.Withheld); diff != "" {
-		t.Errorf("An output that was reported before is withheld.\n-want, +got:\n%s", diff)
+		t.Errorf("An output that was reported before they were published should be withheld.\n-want, +got:\n%s", diff)
 	}
 
 	want := []common.Failure{{Task: "Fail with ********", Host: "two", Message: "the password is ********, not ********"}}
 	if diff := cmp.Diff(want, s.Failures); diff != "" {
-		t.Errorf("Failures are redacted, also those from before.\n-want, +got:\n%s", diff)
+		t.Errorf("Failures should be redacted, also earlier ones.\n-want, +got:\n%s", diff)
 	}
 }
 

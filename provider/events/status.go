@@ -15,13 +15,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// maxStatus is the length of the longest status that is read, with its conditions, in bytes. When it is decoded it
-// takes up to a hundred times as much.
+// maxStatus is the length of the longest status that is read, with its conditions, in bytes. Decoded, it needs up to a
+// hundred times as much memory.
 const maxStatus = 1 << 20
 
-// ReportStatus records what content sets of the status of its XR, while the run goes on: it is merged over what
-// is there, as a JSON merge patch, or replaces it. Its conditions are conditions that the content reports.
-// The error says why it cannot be kept.
+// ReportStatus records a change of the status of the XR by the content of a run in progress. The change is a JSON merge
+// patch, or replaces the status. Its conditions are recorded as conditions that the content reports. The error says why
+// the status cannot be kept.
 func (r *Recorder) ReportStatus(status json.RawMessage, replace bool) error {
 	r.progressing.Lock()
 	defer r.progressing.Unlock()
@@ -39,8 +39,8 @@ func (r *Recorder) ReportStatus(status json.RawMessage, replace bool) error {
 	return nil
 }
 
-// ReportKinds records the kinds of objects that the content has made in the cluster so far. The next progress tells
-// them: otherwise they would be lost when the run is interrupted.
+// ReportKinds records the kinds of objects that the content has made in the cluster so far. They are part of the next
+// progress, so that they are not lost when the run is interrupted.
 func (r *Recorder) ReportKinds(kinds []common.DependentKind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,7 +64,7 @@ func (r *Recorder) reportStatus(reported json.RawMessage, replace bool) error {
 	var conditions []statusCondition
 
 	if raw, ok := patch["conditions"]; ok {
-		text, _ := json.Marshal(raw) //nolint:errchkjson // It was JSON.
+		text, _ := json.Marshal(raw) //nolint:errchkjson // The value was decoded from JSON.
 		_ = json.Unmarshal(text, &conditions)
 		delete(patch, "conditions")
 	}
@@ -74,7 +74,7 @@ func (r *Recorder) reportStatus(reported json.RawMessage, replace bool) error {
 		now = json.RawMessage("{}")
 	}
 
-	text, _ := json.Marshal(patch) //nolint:errchkjson // It was JSON.
+	text, _ := json.Marshal(patch) //nolint:errchkjson // The value was decoded from JSON.
 
 	if text, err = jsonpatch.MergePatch(now, text); err != nil {
 		return errors.Wrap(err, "cannot keep the status")
@@ -92,7 +92,7 @@ func (r *Recorder) reportStatus(reported json.RawMessage, replace bool) error {
 	}
 
 	r.set = text
-	// What is set anew is looked at anew.
+	// withhold decides again about fields that are set again.
 	maps.DeleteFunc(r.withheld, func(name, _ string) bool {
 		_, again := patch[name]
 		return replace || again
@@ -104,7 +104,7 @@ func (r *Recorder) reportStatus(reported json.RawMessage, replace bool) error {
 	return nil
 }
 
-// present status that this run and earlier ones have set.
+// present returns the status that this run and earlier runs have set.
 func (r *Recorder) present() json.RawMessage {
 	if r.set != nil {
 		return r.set
@@ -113,8 +113,8 @@ func (r *Recorder) present() json.RawMessage {
 	return r.status
 }
 
-// A statusCondition is a condition in the status of an XR, or one that content reports. Since is a time; content may
-// say anything.
+// A statusCondition is a condition in the status of an XR, or one that content reports. Since is a time, but content
+// may set any value.
 type statusCondition struct {
 	Type    string `json:"type"`
 	Status  string `json:"status"`
@@ -123,9 +123,9 @@ type statusCondition struct {
 	Since   any    `json:"lastTransitionTime,omitempty"`
 }
 
-// ShowStatus returns the status of the XR with what the content of the run has set so far: the XR itself has that only
-// later. A client that sends a new condition sends all those that it has read, too. So the only conditions are those
-// that content cannot report, and those that this run has reported.
+// ShowStatus returns the status of the XR with the changes of this run, which the XR itself receives later. A client
+// that sets a condition sends back all conditions that it has read. So the result has only the conditions that content
+// cannot report, and those that this run has reported.
 func (r *Recorder) ShowStatus(status json.RawMessage) (json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,7 +141,7 @@ func (r *Recorder) ShowStatus(status json.RawMessage) (json.RawMessage, error) {
 		delete(shown, "conditions")
 	}
 
-	// What content has removed meanwhile the XR may still have.
+	// The XR may still have fields that the content has removed.
 	if was, err := object(r.status); err == nil {
 		for field := range was {
 			delete(shown, field)
@@ -157,7 +157,7 @@ func (r *Recorder) ShowStatus(status json.RawMessage) (json.RawMessage, error) {
 	return text, errors.Wrap(err, "cannot show the status")
 }
 
-// showConditions of an XR to content.
+// showConditions returns the conditions of an XR for ShowStatus.
 func (r *Recorder) showConditions(all any) []any {
 	var shown []any
 
@@ -178,7 +178,7 @@ func (r *Recorder) showConditions(all any) []any {
 	return shown
 }
 
-// object of JSON, with numbers as they are written; empty for none.
+// object decodes a JSON object, with numbers as json.Number; empty for no JSON or null.
 func object(raw json.RawMessage) (map[string]any, error) {
 	o := map[string]any{}
 	if len(raw) == 0 {

@@ -20,8 +20,8 @@ import (
 var errOutOfRange = errors.New(
 	"it has a number that is out of range: integers have 64 bits, others are doubles; publish it as a string")
 
-// storable returns an error for an output that the API server would refuse in a status, or
-// that has a number that it would round.
+// storable returns an error for an output that the API server would refuse in a status, or that has a number that the
+// API server would round.
 func storable(raw json.RawMessage) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -33,7 +33,7 @@ func storable(raw json.RawMessage) error {
 		}
 
 		if err != nil {
-			return errors.Wrap(err, "it is no JSON")
+			return errors.Wrap(err, "it is not JSON")
 		}
 
 		if n, ok := t.(json.Number); ok && !fits(n.String()) {
@@ -41,7 +41,7 @@ func storable(raw json.RawMessage) error {
 		}
 	}
 
-	// The depth of nesting is limited, so the output is read where it is to be.
+	// The API server limits the depth of nesting, so that the output is decoded at its place in an object.
 	status := slices.Concat([]byte(`{"status":{"atProvider":{"outputs":{"":`), raw, []byte("}}}}"))
 	if err := utiljson.Unmarshal(status, &map[string]any{}); err != nil {
 		return errors.Wrap(err, "the API server cannot read it")
@@ -58,7 +58,7 @@ func CheckOutputs(raw json.RawMessage) error {
 
 	all := map[string]json.RawMessage{}
 	if err := json.Unmarshal(raw, &all); err != nil {
-		return errors.Wrap(err, "outputs are no object")
+		return errors.Wrap(err, "outputs are not an object")
 	}
 
 	for name, value := range all {
@@ -70,7 +70,7 @@ func CheckOutputs(raw json.RawMessage) error {
 	return nil
 }
 
-// fits is true for a number within the range in which the API server keeps its size.
+// fits is true for a number that an int64 or a float64 can represent, as in the API server.
 func fits(number string) bool {
 	var err error
 	if strings.ContainsAny(number, ".eE") {
@@ -82,8 +82,7 @@ func fits(number string) bool {
 	return err == nil
 }
 
-// isCut is true for a JSON value that has a string in it that was too long to be
-// read whole.
+// isCut is true for a JSON value with a string that the driver has cut.
 func isCut(raw json.RawMessage) bool {
 	for _, s := range redact.Scalars(raw) {
 		if utf8.RuneCountInString(s) >= maxString {

@@ -8,8 +8,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// TestStorable has outputs that content may publish, and asks the decoder of the
-// API server about them, too.
+// TestStorable has outputs that content may publish, and decodes them with the decoder of the
+// API server, too.
 func TestStorable(t *testing.T) {
 	type want struct {
 		outputs string
@@ -23,23 +23,23 @@ func TestStorable(t *testing.T) {
 		reason string
 		output string
 		want   want
-		// refused by the API server, which rounds some of what is not storable.
+		// refused is true if the API server refuses the output. It rounds other outputs that are not storable.
 		refused bool
 	}{
-		"Values":    {reason: "JSON is fine.", output: `{"a":[1,-2.5e3,null,true,"\u0000"]}`, want: want{outputs: `{"x":{"a":[1,-2.5e3,null,true,"\u0000"]}}`}},
+		"Values":    {reason: "All types of JSON are storable.", output: `{"a":[1,-2.5e3,null,true,"\u0000"]}`, want: want{outputs: `{"x":{"a":[1,-2.5e3,null,true,"\u0000"]}}`}},
 		"Largest":   {reason: "Integers have 64 bits.", output: `[9223372036854775807,-9223372036854775808]`, want: want{outputs: `{"x":[9223372036854775807,-9223372036854775808]}`}},
-		"Rounded":   {reason: "What would be another number is none.", output: `9223372036854775808`, want: want{invalid: number}},
-		"Huge":      {reason: "An integer of 617 digits is no number to the API server.", output: `{"a":[` + strings.Repeat("7", 617) + `]}`, want: want{invalid: number}, refused: true},
-		"HugeFloat": {reason: "Nor is a double that overflows.", output: `1e999`, want: want{invalid: number}, refused: true},
-		"Surrogate": {reason: "Half a character becomes a replacement.", output: `"\ud800"`, want: want{outputs: `{"x":"\ud800"}`}},
-		"Deep":      {reason: "Deeper than the API server reads is too deep.", output: nested(9997), want: want{invalid: `output "x" cannot be kept: `}, refused: true},
+		"Rounded":   {reason: "A number that would be rounded is not storable.", output: `9223372036854775808`, want: want{invalid: number}},
+		"Huge":      {reason: "The API server cannot decode an integer of 617 digits.", output: `{"a":[` + strings.Repeat("7", 617) + `]}`, want: want{invalid: number}, refused: true},
+		"HugeFloat": {reason: "The API server cannot decode a double that overflows.", output: `1e999`, want: want{invalid: number}, refused: true},
+		"Surrogate": {reason: "A lone surrogate becomes a replacement character.", output: `"\ud800"`, want: want{outputs: `{"x":"\ud800"}`}},
+		"Deep":      {reason: "The API server limits the depth of nesting.", output: nested(9997), want: want{invalid: `output "x" cannot be kept: `}, refused: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stream := reports(actionStatus, `{"reported": true, "outputs": {"x": `+tc.output+`}}`) +
 				`{"event":"playbook_on_stats","uuid":"u","event_data":{"artifact_data":{"x":` + tc.output + `}}}` + "\n"
 			s := record(t, stream, Options{}).Summary()
 
-			// What the decoder says is its own.
+			// The rest of the message is that of the decoder.
 			invalid := s.InvalidOutput
 			if name == "Deep" && strings.HasPrefix(invalid, tc.want.invalid) {
 				invalid = tc.want.invalid
@@ -50,7 +50,7 @@ func TestStorable(t *testing.T) {
 			}
 
 			if _, reported := s.Report.Outputs["x"]; reported != (invalid == "") {
-				t.Errorf("%s\nSo it should be with what is reported while the play runs, got %s", tc.reason, s.Report.Outputs["x"])
+				t.Errorf("%s\nReported outputs should be treated alike, got %s", tc.reason, s.Report.Outputs["x"])
 			}
 
 			status := `{"status":{"atProvider":{"outputs":{"x":` + tc.output + `}}}}`
@@ -61,7 +61,7 @@ func TestStorable(t *testing.T) {
 	}
 }
 
-// TestCutDetails publishes connection details that are too long to be read.
+// TestCutDetails publishes connection details that the driver cuts.
 func TestCutDetails(t *testing.T) {
 	for name, tc := range map[string]struct {
 		detail string

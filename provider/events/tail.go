@@ -10,25 +10,26 @@ import (
 )
 
 const (
-	// MaxTail is the length of the end of what was displayed, in bytes.
+	// MaxTail is the largest length of the end of a display, in bytes.
 	MaxTail = 64 << 10
-	// maxShown is the length of the longest line in it.
+	// maxShown is the length of the longest line in a tail, in bytes.
 	maxShown = 8 << 10
-	// leftOut stands for the lines that were displayed before.
+	// leftOut stands for earlier lines.
 	leftOut = "…\n"
-	// maxLog is how much of a log is kept for its end: colors and such take room that no terminal shows.
+	// maxLog is the length of the log that is kept, in bytes. It is longer than MaxTail, since the log has escape
+	// sequences that the tail does not have.
 	maxLog = 4 * MaxTail
 )
 
-// A LogTail keeps the end of a log. The zero value is empty. The program that writes a log decides how long it
-// is, so Add does no more than copy a line, and Text does the rest.
+// A LogTail keeps the end of a log. The zero value is empty. A log can be long, so that Add only copies a line, and
+// Text does the rest.
 type LogTail struct {
 	mu  sync.Mutex
 	log []byte
 	cut bool
 }
 
-// Add a line of the log.
+// Add adds a line of the log.
 func (t *LogTail) Add(line []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,10 +44,10 @@ func (t *LogTail) Add(line []byte) {
 	}
 }
 
-// Text of the end as a terminal would show it, at most MaxTail long.
+// Text returns the end of the log without control characters, at most MaxTail long.
 func (t *LogTail) Text() string { return t.end(plain) }
 
-// end of what a function makes of the log.
+// end returns the end of the log after clean was applied to it.
 func (t *LogTail) end(clean func(log string) string) string {
 	t.mu.Lock()
 	shown, cut := string(t.log), t.cut
@@ -79,8 +80,7 @@ func (t *LogTail) end(clean func(log string) string) string {
 	return strings.Join(lines, "")
 }
 
-// withoutCutEnd leaves out the end of a string that was cut before it was redacted, since the
-// end may be half of a secret.
+// withoutCutEnd removes the end of a string that was cut before it was redacted, since the end may be half of a secret.
 func withoutCutEnd(s string) string {
 	if len(s) < maxString {
 		return s

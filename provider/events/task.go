@@ -43,16 +43,17 @@ func (r *Recorder) recordHost(e event, d data) {
 
 	r.summary.Started = true
 
-	// Gathering facts and reporting say nothing of what would change.
+	// Gathering facts and reports do not tell what would change.
 	if ran && d.TaskAction != gatherFacts && d.ResolvedAction != actionStatus {
 		r.summary.Ran++
 	}
 }
 
-// maxHosts is how many hosts are counted.
+// maxHosts is the largest number of hosts that are counted.
 const maxHosts = 10000
 
-// behind says how many hosts have left the plays while others go on. Where all have failed, a rescue goes on.
+// behind says how many hosts have left the plays while others go on. It is empty if all hosts have failed: then a
+// rescue is in progress.
 func (r *Recorder) behind() string {
 	n := 0
 
@@ -69,7 +70,7 @@ func (r *Recorder) behind() string {
 	return fmt.Sprintf("%d of %d hosts left behind", n, len(r.left))
 }
 
-// maxItems is how many hosts are remembered of which an item of a loop has failed: more than work at the same time.
+// maxItems is the largest number of hosts with a failed item of a loop that is kept, more than there are forks.
 const maxItems = 1000
 
 // pending is a text that belongs to the next result of a task on a host.
@@ -77,12 +78,12 @@ type pending struct {
 	host, task, text string
 }
 
-// of is true for a text that belongs to the task and the host of an event.
+// of is true if the text belongs to the task and the host of an event.
 func (p pending) of(d data) bool {
 	return p.text != "" && p.host == d.Host && p.task == d.TaskUUID
 }
 
-// recordPending records a text for a result that is still to come.
+// recordPending records a text for a later result.
 func (r *Recorder) recordPending(e event, d data) {
 	switch e.Kind {
 	case itemFailed:
@@ -94,7 +95,7 @@ func (r *Recorder) recordPending(e event, d data) {
 	}
 }
 
-// keepDiff keeps what Ansible displays of a diff. Of a censored one Ansible displays nothing.
+// keepDiff keeps the display of a diff. Ansible does not display a censored diff.
 func (r *Recorder) keepDiff(e event, d data) {
 	diff := strings.TrimSpace(plain(e.Stdout))
 
@@ -105,13 +106,11 @@ func (r *Recorder) keepDiff(e event, d data) {
 	r.diff = pending{host: d.Host, task: d.TaskUUID, text: r.field(diff, maxText)}
 }
 
-// changed is true when a task changed something, whether it succeeded or its failure is
-// ignored.
+// changed is true when a task has changed something, and has succeeded or failed with ignore_errors.
 func changed(e event, d data) bool {
 	res := parseResult(d.Result)
 
-	// A censored result does not say whether the task changed anything. What Ansible displays
-	// does.
+	// A censored result does not tell whether the task changed anything, but Ansible's display does.
 	if res.Censored != "" {
 		return strings.HasPrefix(plain(e.Stdout), "changed: ")
 	}
@@ -119,7 +118,7 @@ func changed(e event, d data) bool {
 	return res.Changed
 }
 
-// recordChange records that a task changed something, with the diff that came before.
+// recordChange records a task that changed something, with the diff of the preceding event.
 func (r *Recorder) recordChange(e event, d data) {
 	if !changed(e, d) {
 		return
@@ -139,8 +138,8 @@ func (r *Recorder) recordChange(e event, d data) {
 	r.summary.Changed = append(r.summary.Changed, c)
 }
 
-// explain a failure, redacted and at most maxMessage long. One of a loop is that of the first item that has failed: its
-// own result is too long for an event, or does not say why.
+// explain returns the cause of a failure, redacted and at most maxMessage long. The failure of a loop has the cause of
+// the first failed item: the result of the loop is too long for an event, or does not tell the cause.
 func (r *Recorder) explain(e event, d data) string {
 	res := parseResult(d.Result)
 	res.end = r.end
@@ -176,8 +175,8 @@ func (r *Recorder) explain(e event, d data) string {
 	return withHint(r.field(m, maxMessage), r.confined && res.onProvider(d.Host, m))
 }
 
-// recordFailure records a failure. When there are too many, the last failure of a host replaces
-// its first one. That was rescued: a host leaves the play when a failure is not rescued.
+// recordFailure records a failure. When there are too many, the last failure of a host replaces its first one, which
+// was rescued: a host leaves the play when a failure is not rescued.
 func (r *Recorder) recordFailure(e event, d data) {
 	f := common.Failure{Task: r.task(d), Host: r.hostname(d.Host), Message: r.explain(e, d)}
 

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// maxKept is how many lines are kept of the start of the text, and how many of its end.
+	// maxKept is the number of lines that are kept of the start of the text, and of its end.
 	maxKept = 50
-	// maxWarnings is how many warnings explain that nothing was done.
+	// maxWarnings is the largest number of warnings in a message.
 	maxWarnings = 3
 )
 
-// A textLog keeps the start and the end of the lines that are not events.
+// A textLog keeps the first and the last lines that are not events.
 type textLog struct {
 	first, last []string
 }
@@ -43,8 +43,8 @@ func (o *textLog) addAll(text string) {
 
 func (o *textLog) lines() []string { return slices.Concat(o.first, o.last) }
 
-// failure returns the first error that Ansible displayed, or else the line that says why, and the last ones. The error
-// ends at an empty line, after which Ansible displays an excerpt of the source, or a hint.
+// failure returns the first error that Ansible displayed, or else the result of why for all lines. The error ends at an
+// empty line, after which Ansible displays an excerpt of the source, or a hint.
 func (o *textLog) failure() string {
 	var found []string
 
@@ -68,7 +68,7 @@ func (o *textLog) failure() string {
 	return result{}.why(strings.Join(o.lines(), "\n"))
 }
 
-// warnings that Ansible displayed, the first few.
+// warnings returns the first few different warnings that Ansible displayed.
 func (o *textLog) warnings() []string {
 	var found []string
 
@@ -81,7 +81,7 @@ func (o *textLog) warnings() []string {
 	return found
 }
 
-// cut removes the first of the prefixes that a line has. It is false when the line has none.
+// cut removes the first of the prefixes that a line has; false if it has none.
 func cut(line string, prefixes ...string) (string, bool) {
 	for _, p := range prefixes {
 		if rest, ok := strings.CutPrefix(line, p); ok {

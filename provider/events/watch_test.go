@@ -27,7 +27,7 @@ func TestTail(t *testing.T) {
 		want   string
 	}{
 		"Play": {
-			reason: "What is kept is what a terminal would have shown.",
+			reason: "The tail is the display of the play.",
 			stream: golden(t, "tags"),
 			want: "\nPLAY [Only facts] **************************************************************\n" +
 				"\nTASK [Gathering Facts] *********************************************************\n" +
@@ -36,22 +36,22 @@ func TestTail(t *testing.T) {
 				"localhost                  : ok=1    changed=0    unreachable=0    failed=0    skipped=0    rescued=0    ignored=0\n",
 		},
 		"Mixed": {
-			reason: "Lines that are no events are in their place, and nothing is left that a terminal would act on.",
+			reason: "Lines outside of events are in their place, and the tail has no control characters.",
 			stream: shown("\x1b[0;32mok: [a]\x1b[0m") + "a warning\n" + shown("ok: [b]"),
 			want:   "ok: [a]\na warning\nok: [b]\n",
 		},
 		"Redacted": {
-			reason: "Secrets are found before lines are cut.",
+			reason: "Secrets are redacted before lines are cut.",
 			stream: strings.Repeat("x", maxShown-4) + secret + "\n" + shown(strings.Repeat("y", maxShown-4)+secret),
 			want:   strings.Repeat("x", maxShown-4) + "*…\n" + strings.Repeat("y", maxShown-4) + "*…\n",
 		},
 		"HalfASecret": {
-			reason: "What the driver cuts may end in half a secret.",
+			reason: "A string that the driver has cut may end in half of a secret.",
 			stream: shown(("first\n" + strings.Repeat("z\n", maxString/2-10) + secret)[:maxString]),
 			want:   leftOut + strings.Repeat("z\n", (MaxTail-len(leftOut))/2),
 		},
 		"Long": {
-			reason: "The last lines are kept.",
+			reason: "The tail has the last lines.",
 			stream: strings.Repeat(shown("before"), MaxTail) + shown(strings.Repeat("last 56789\n", MaxTail/11)),
 			want:   leftOut + strings.Repeat("last 56789\n", (MaxTail-len(leftOut))/11),
 		},
@@ -65,7 +65,7 @@ func TestTail(t *testing.T) {
 			}
 
 			if len(got) > MaxTail {
-				t.Errorf("The tail is bounded, got %d bytes", len(got))
+				t.Errorf("The tail should be bounded, got %d bytes", len(got))
 			}
 		})
 	}
