@@ -16,8 +16,8 @@ import (
 )
 
 // TestAlike runs playbooks cold, warm, and with the ansible-playbook of the image, which does not parse the YAML that
-// Ansible ships. They display the same and report the same, but for what is different each time: times, paths and ids.
-// What is parsed is the same for all tasks, so that the image plays one of them.
+// Ansible ships. Their output and reports are equal apart from times, paths and ids.
+// Ansible parses the same YAML for all tasks, so that one playbook is enough for the image.
 func TestAlike(t *testing.T) {
 	t.Parallel()
 
@@ -25,7 +25,7 @@ func TestAlike(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "parsed")
 	image := withShipped(t, log, "")
 
-	// The modules that were built before come a while later.
+	// The process builds its modules after it is ready.
 	waitShared(t)
 
 	set := content.Set{Dir: write(t, alikeContent())}
@@ -46,11 +46,11 @@ func TestAlike(t *testing.T) {
 	})
 
 	parses(t, image, log, false)
-	// Documents of another release are not used.
+	// Parsed documents of another release of Ansible are not used.
 	parses(t, withShipped(t, log, "shipped_yaml.__version__ = '0'"), log, true)
 }
 
-// compare what users see of the runs of a playbook.
+// compare compares the output and the reports of the runs of a playbook.
 func compare(t *testing.T, n int, set content.Set, plain *Runner, others map[string]*Runner) {
 	t.Helper()
 
@@ -69,7 +69,7 @@ func compare(t *testing.T, n int, set content.Set, plain *Runner, others map[str
 	}
 }
 
-// seen is what a user sees of a run.
+// seen returns the output and the reports of a run.
 func seen(t *testing.T, r *Runner, run Spec) string {
 	t.Helper()
 
@@ -102,7 +102,7 @@ func seen(t *testing.T, r *Runner, run Spec) string {
 	return text
 }
 
-// alikeContent has what is easily confused with what Ansible ships.
+// alikeContent has plugins and module_utils with names of those that Ansible ships.
 func alikeContent() map[string]string {
 	filter := "class FilterModule:\n    def filters(self):\n        return {'twice': lambda s: 'FROM' + str(s) * 2}\n"
 	module := "#!/usr/bin/python\nfrom ansible.module_utils.basic import AnsibleModule\nm = AnsibleModule(argument_spec={'data': {}})\nm.exit_json(changed=False, ping='own ' + str(m.params['data']))\n"
@@ -130,7 +130,7 @@ func alikeContent() map[string]string {
 	}
 }
 
-// alikeTasks are those of the playbooks.
+// alikeTasks are the tasks of the playbooks.
 var alikeTasks = []string{
 	"- ansible.builtin.debug: {msg: \"{{ [3, 1, 2] | sort | map('string') | join('-') }} {{ 'x' | hash('sha1') }}\"}",
 	"- ansible.builtin.debug: {var: hostvars[inventory_hostname].group_names}",
@@ -169,12 +169,12 @@ var alikeTasks = []string{
 	"- nowhere.at.all: {}\n  when: false",
 }
 
-// alikeKeywords are those of the plays, one line for each playbook.
+// alikeKeywords are the keywords of the plays, one line for each playbook.
 var alikeKeywords = []string{
 	"strategy: free", "any_errors_fatal: true\n  connection: local", "vars: {v: [1, 2, {a: b}]}\n  environment: {E: \"{{ 1 + 1 }}\"}",
 }
 
-// alikeSettings are those of the ansible.cfg, the last one in a section of its own.
+// alikeSettings are the settings of the ansible.cfg, the last one in a section of its own.
 var alikeSettings = []string{
 	"timeout = 11", "gathering = explicit", "any_errors_fatal = true", "strategy = free", "no_log = true", "forks = 3",
 	"display_skipped_hosts = false", "poll_interval = 2", "executable = /bin/bash", "task_timeout = 600", "private_key_file = key",

@@ -14,28 +14,29 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// kubeconfigFile is where a run finds how it reaches the API server.
+// kubeconfigFile is the path of the kubeconfig in the private data directory.
 const kubeconfigFile = "kubeconfig"
 
-// A Cluster opens ways to its API server.
+// A Cluster gives runs access to its API server.
 type Cluster interface {
-	// Open a way for a run that shows a secret, with the rights that the inputs of the run name. What the run says by it
-	// is recorded: what it sets of the status of its XR, and what it makes.
+	// Open returns the access of a run, with the rights that the inputs of the run name. The processes of the run
+	// authenticate with the secret. The recorder receives the status of the XR that the run sets, and the objects that
+	// it makes.
 	Open(run Spec, secret string, rec *events.Recorder) (Access, error)
 }
 
-// Access to an API server, for one run.
+// Access is the access of one run to an API server.
 type Access interface {
-	// Kubeconfig with which the processes of the run reach it.
+	// Kubeconfig returns the kubeconfig for the processes of the run.
 	Kubeconfig() []byte
-	// Close the way.
+	// Close ends the access.
 	Close()
-	// Dependents are the kinds of objects that the run and earlier ones have made, with their present
-	// state if it is known; nil if they are not watched.
+	// Dependents returns the kinds of objects that this run and earlier runs have made, with their present state if it is
+	// known; nil if they are not watched.
 	Dependents(ctx context.Context) []common.DependentKind
 }
 
-// noAccess is that of a run that has none.
+// noAccess is the Access of a run without spec.kubernetes.
 type noAccess struct{}
 
 func (noAccess) Kubeconfig() []byte { return nil }
@@ -43,7 +44,7 @@ func (noAccess) Close()             {}
 
 func (noAccess) Dependents(context.Context) []common.DependentKind { return nil }
 
-// open the way to the API server that a run has, and add the kubeconfig to its files.
+// open returns the access of a run to the API server, and adds the kubeconfig to the files of the plan.
 func (r *Runner) open(run Spec, secret string, rec *events.Recorder, p *plan) (Access, error) {
 	if run.Inputs.Kubernetes == nil {
 		return noAccess{}, nil
@@ -59,10 +60,11 @@ func (r *Runner) open(run Spec, secret string, rec *events.Recorder, p *plan) (A
 	return a, nil
 }
 
-// surveyTimeout of what a run has made.
+// surveyTimeout limits the look-up of the objects that a run has made.
 const surveyTimeout = 30 * time.Second
 
-// dependents of a run that has ended. What a run with state absent leaves is not watched.
+// dependents returns the kinds of objects that a run has made once it has ended. Objects that a run with state absent
+// leaves are not watched.
 func dependents(ctx context.Context, run Spec, a Access) []common.DependentKind {
 	if run.State != common.StatePresent {
 		return nil
@@ -74,7 +76,7 @@ func dependents(ctx context.Context, run Spec, a Access) []common.DependentKind 
 	return a.Dependents(ctx)
 }
 
-// clusterEnv sets what modules, lookups, kubectl and helm find the API server by.
+// clusterEnv sets the variables with the path of the kubeconfig that modules, lookups, kubectl and helm read.
 func clusterEnv(env map[string]string, in inputs.Inputs, dir string) {
 	if in.Kubernetes == nil {
 		return
@@ -87,16 +89,16 @@ func clusterEnv(env map[string]string, in inputs.Inputs, dir string) {
 	}
 }
 
-// loopbackEnv has programs reach what listens on this machine by no proxy of the network: the way to the API server.
-// Python and curl read only one of the two variables if both are set.
+// loopbackEnv exempts this machine, where the access to the API server listens, from the proxies of the network. Python
+// and curl read only one of the two variables if both are set.
 func loopbackEnv(env map[string]string) {
 	upper, lower := env["NO_PROXY"], env["no_proxy"]
 	env["NO_PROXY"] = withLoopback(cmp.Or(upper, lower))
 	env["no_proxy"] = withLoopback(cmp.Or(lower, upper))
 }
 
-// withLoopback adds this machine to hosts that are reached by no proxy. An asterisk means all hosts only
-// as long as it stands alone.
+// withLoopback adds this machine to a list of hosts without a proxy. An asterisk means all hosts only if it stands
+// alone.
 func withLoopback(hosts string) string {
 	if strings.TrimSpace(hosts) == "*" {
 		return hosts

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// fakeCluster gives each run a kubeconfig.
+// fakeCluster gives each run a kubeconfig with its secret.
 type fakeCluster struct {
 	err    error
 	secret string
@@ -35,7 +35,7 @@ func (c *fakeCluster) Dependents(context.Context) []common.DependentKind {
 }
 func (c *fakeCluster) Close() { c.closed++ }
 
-// TestClusterEnv has a configuration name another kubeconfig.
+// TestClusterEnv has a ProviderConfig that names another kubeconfig.
 func TestClusterEnv(t *testing.T) {
 	env := map[string]string{"K8S_AUTH_KUBECONFIG": "elsewhere"}
 	clusterEnv(env, inputs.Inputs{Kubernetes: &inputs.Kubernetes{}, Env: maps.Clone(env)}, "/runs/r1")
@@ -73,7 +73,7 @@ func TestRunCluster(t *testing.T) {
 	}
 
 	if c.closed != 1 {
-		t.Errorf("want the way closed once at the end of the run, got %d times", c.closed)
+		t.Errorf("want the access closed once at the end of the run, got %d times", c.closed)
 	}
 
 	c.err = errors.New("there is no account")

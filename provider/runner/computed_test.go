@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// computed is what function-ansible makes of an inventory in which an XR names hosts or groups.
+// computed returns an inventory of function-ansible in which an XR names hosts or groups.
 func computed(group string, names ...string) inputs.File {
 	return inputs.File{Name: "spec.forProvider.inventoryInline", Data: fmt.Appendf(nil, `---
 "inventory":
@@ -25,7 +25,7 @@ func computed(group string, names ...string) inputs.File {
 `, group, strings.Join(names, `", "`))}
 }
 
-// TestComputedNames has the author of an XR name hosts and groups beside those of others, which stay where they are.
+// TestComputedNames has an XR that names hosts and groups. It cannot change hosts and groups of other inventories.
 func TestComputedNames(t *testing.T) {
 	t.Parallel()
 
@@ -66,24 +66,24 @@ func TestComputedNames(t *testing.T) {
 		names   []string
 		project bool
 		config  string
-		// refused name, and what the play sees otherwise.
+		// refused is the refused name; empty if the play runs.
 		refused string
 		want    string
 	}{
 		"New": {
-			reason: "What is literal is templated, what is computed is not, and hosts of others stay as they are.",
+			reason: "Literal values are templated, computed values are not, and hosts of other inventories do not change.",
 			group:  fmt.Sprintf(moved, "n1"), names: []string{"n1"},
 			want: `{"gateway":"gw.internal.example 2","n1":"evil.example 2 {{ 2 }}"}`,
 		},
 		"Refused": {
-			reason: "A host of a Secret keeps its address, one of a range, too; a new host is in no group that has passwords, has not the name of one, and is not all.",
+			reason: "A host of a Secret keeps its address, also a host of a range. A new host is not in a group with passwords, and does not have the name of a group or the name all.",
 			group:  `{"children": {"infra": {"hosts": {"n1": {}}}, "all": {}}, "hosts": {"gateway": {}, "web07": {}}}`,
 			names:  []string{"n1", "web07", "infra", "gateway", "all"}, refused: "all, gateway, infra, web07",
-			// No configuration has Ansible go on without it.
+			// No setting lets Ansible continue without the inventory.
 			config: "[inventory]\nany_unparsed_is_failed = False\n",
 		},
 		"Project": {
-			reason: "Scripts and plugins of the project are asked. Hosts and groups for which it has variables, which may be a directory, are its own.",
+			reason: "Scripts and plugins of the project are executed. Hosts and groups with a file or directory of variables in the project belong to it.",
 			group:  fmt.Sprintf(moved, "scripted"), project: true,
 			names: []string{"n1", "scripted", "made-two", "beside", "whole", "racks"}, refused: "beside, made-two, racks, scripted, whole",
 		},

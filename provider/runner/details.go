@@ -14,9 +14,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 )
 
-// connectionDetails returns the data of a Secret for what the content published
-// as connection details: strings as they are, anything else as JSON. The error
-// names keys, never values.
+// connectionDetails returns the connection details that the content published as the data of a Secret: strings as they
+// are, other values as JSON. The error names keys, never values.
 func connectionDetails(raw json.RawMessage) (map[string][]byte, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -45,8 +44,8 @@ func connectionDetails(raw json.RawMessage) (map[string][]byte, error) {
 	return details, nil
 }
 
-// CheckDetails returns an error for connection details that are no data of a Secret. It names
-// keys, never values.
+// CheckDetails returns an error for connection details that a Secret cannot hold: because of a key, or of their total
+// size. The error names keys, never values.
 func CheckDetails(details map[string][]byte) error {
 	size := 0
 

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// Names in a private data directory. The first two are ansible-runner's.
+// Names in a private data directory. ansible-runner defines the first two.
 // https://docs.ansible.com/projects/runner/en/stable/intro/#inputdir
 const (
 	projectDir   = "project"
@@ -35,12 +35,12 @@ type file struct {
 	Data []byte
 	// Executable is true for a program.
 	Executable bool
-	// Given is true for a file or a directory of the project, which is not written.
+	// Given is true for a file or a directory that the project already contains. It is not written.
 	Given bool
 }
 
-// makeDirectory makes a private data directory with a copy of a project, if there is one, and with its files. It
-// must not be there yet: ansible-runner would use what it finds of another run.
+// makeDirectory makes a private data directory with a copy of the project, if any, and with the files. It fails if the
+// directory exists: ansible-runner would use files of another run.
 func makeDirectory(dir, project string, files []file) error {
 	for _, d := range []string{"", homeDir, tempDir, controlDir} {
 		if err := os.Mkdir(filepath.Join(dir, d), modeDir); err != nil {

@@ -1,7 +1,7 @@
-"""Carry out a run with ansible-runner, and write its events to standard output.
+"""Execute a run with ansible-runner, and write its events to standard output.
 
-Nothing else has that descriptor: what the play writes arrives here, by a pipe,
-and is an event only if ansible-runner's callback plugin has made one.
+No other process has that descriptor: the output of the play arrives here by a pipe,
+and counts as an event only if ansible-runner's callback plugin has made one.
 """
 import codecs
 import functools
@@ -22,17 +22,17 @@ import pexpect
 
 # The name of the one directory of artifacts in a private data directory.
 IDENT = "run"
-# The most that is told of what set_stats published, in bytes of JSON.
+# The largest size of the values that set_stats published, in bytes of JSON.
 MAX_PUBLISHED = 4 << 20
-# The most hosts that failures are told of one by one.
+# The largest number of hosts with failures that are reported one by one.
 MAX_HOSTS = 10_000
-# The longest string that is told, in characters: nothing else bounds the output of commands. The provider knows by its
-# length that a string was cut.
+# The length of the longest string in an event, in characters: nothing else limits the output of commands. The provider
+# takes a string of this length for one that was cut.
 MAX_STRING = 256 << 10
 
 
 def compact(stats):
-    """Make statistics as short for a hundred thousand hosts as they can be."""
+    """Return short statistics, also for a hundred thousand hosts: counts of hosts other than failed ones are sums."""
     for name, counts in stats.items():
         if name == "artifact_data":
             published = len(json.dumps(counts))
@@ -63,7 +63,7 @@ def bound(event):
 
 
 def encode(event):
-    """The line of an event. Without data it is text."""
+    """Return the line of an event. An event without a type is text."""
     if event.setdefault("event", "verbose") == "playbook_on_stats":
         event = {**event, "event_data": compact(event["event_data"])}
 
@@ -73,14 +73,14 @@ def encode(event):
 
 
 class Filter(ansible_runner.runner.OutputEventFilter):
-    """Finds out where events begin and end in what a play displays.
+    """Finds events in the display of a play.
 
-    The callback plugin marks that, with the id of an event whose data it has left in
-    a file. Values that others have made up, on the hosts for example, are displayed,
-    too: what is marked with anything else is no event.
+    The callback plugin marks an event with its id, and writes the data of the event into
+    a file. The display also contains untrusted values, for example of hosts: a mark with
+    anything other than an id is not an event.
     """
 
-    # As long as what the callback plugin writes.
+    # The length of the lines that the callback plugin writes.
     EVENT_DATA_RE = re.compile(r"\x1b\[K([A-Za-z0-9+/=]{1,76}\x1b\[\d+D)\x1b\[K")
 
     def _emit_event(self, buffered_stdout, next_event_data=None):
@@ -97,12 +97,12 @@ def start(argv, cwd, env, output):
 
 
 class Play:
-    """What ansible-runner needs of a pexpect.spawn, without a terminal.
+    """Replaces pexpect.spawn in ansible-runner, without a terminal.
 
-    Its attribute argv is that of the play, and write is a function that writes an event.
+    Its attribute argv is the argv of the play, and write is a function that writes an event.
 
-    A terminal is its user's: another run of the same user could open it, and
-    what that writes would come out here.
+    A terminal belongs to its user: another run of the same user could open it, and
+    write into the output of this one.
     """
 
     def __init__(self, *_, cwd, env, **__):
@@ -110,7 +110,7 @@ class Play:
         self._process = start(self.argv, cwd, env, theirs)
         os.close(theirs)
 
-        # Why it could not be forked, when that was tried.
+        # The reason of a cold start in a warm process.
         if cold := getattr(self._process, "cold", ""):
             self.write({"event": "start", "uuid": "start", "event_data": {"cold": cold}})
 
@@ -124,15 +124,15 @@ class Play:
         return self._process.poll() is None
 
     def expect(self, patterns, timeout=None, **_):
-        """Wait until the play writes something or ends, and pass on what it wrote.
+        """Wait until the play writes output or ends, and write the output to logfile_read.
 
-        Prompts get no answer, so that no pattern but the timeout ever matches.
+        Prompts get no answer, so that only the timeout among the patterns matches.
         """
         if self.isalive():
             select.select(self._waiting, [], [], timeout)
 
         if self._output in self._waiting and select.select([self._output], [], [], 0)[0]:
-            # As much as a pipe can hold: what the play has left when it ends.
+            # The largest capacity of a pipe: all output that is left when the play has ended.
             data = self._output.read(1 << 20)
             self.logfile_read.write(self._decode(data, final=not data))
 
@@ -146,7 +146,7 @@ class Play:
 
     @property
     def exitstatus(self):
-        """The exit status as shells give it."""
+        """The exit status in the notation of shells: 128 + the signal."""
         code = self._process.returncode
         return code if code >= 0 else 128 - code
 
@@ -158,7 +158,7 @@ def version(text):
 
 @functools.cache
 def versions():
-    """The versions of what there is."""
+    """Return the versions of the installed tools."""
     found = {"ansibleRunner": importlib.metadata.version("ansible-runner"), "python": platform.python_version()}
 
     try:
@@ -170,7 +170,7 @@ def versions():
 
 
 def tools(core, runner):
-    """The versions of what there is, and why these are unfit, given the oldest ones that are fit."""
+    """Return the versions of the installed tools, and why they are too old, given the oldest supported ones."""
     found = versions()
     unfit = [
         f"{name} {found[key]} is too old: {oldest} or newer is needed"
@@ -188,7 +188,7 @@ def main(directory, facts, core, runner, *argv):
     def write(event):
         events.write(encode(event))
         events.flush()
-        return False  # No file is to be made of it.
+        return False  # ansible-runner writes no file of the event.
 
     found = tools(core, runner)
     write({"event": "versions", "uuid": IDENT, "event_data": found})
@@ -200,7 +200,7 @@ def main(directory, facts, core, runner, *argv):
     ansible_runner.runner.pexpect.spawn = Play
     ansible_runner.runner.OutputEventFilter = Filter
 
-    # Events are read from the stream: a file of the output would be a second copy. An absolute path of facts is taken.
+    # Events are read from the stream: a file of the output would be a second copy. fact_cache may be an absolute path.
     settings = {"suppress_output_file": True, "fact_cache": facts or "fact_cache"}
 
     return ansible_runner.run(

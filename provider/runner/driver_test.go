@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// statistics prints the event in which a play on a hundred thousand hosts ends: one
-// fails, and all others are unreachable. Their results have what no event may have.
+// statistics prints the last event of a play on a hundred thousand hosts: one
+// fails, and all others are unreachable. Its data is larger than an event may be.
 const statistics = `
 import driver, sys
 
@@ -61,6 +61,6 @@ func TestStatistics(t *testing.T) {
 	}
 
 	if diff := cmp.Diff(want, rec.Summary()); diff != "" {
-		t.Errorf("However many hosts and outputs there are, the end of a play is told.\n-want, +got:\n%s", diff)
+		t.Errorf("The event of the end of a play arrives, however many hosts and outputs there are.\n-want, +got:\n%s", diff)
 	}
 }

@@ -14,48 +14,49 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// Booleans as Ansible writes them.
+// Booleans in Ansible's notation.
 const (
 	yes = "True"
 	no  = "False"
 )
 
-// defaultSSHArgs are Ansible's own default.
+// defaultSSHArgs is Ansible's default of ssh_args.
 const defaultSSHArgs = "-C -o ControlMaster=auto -o ControlPersist=60s"
 
-// environment of a run in a private data directory and a domain, as name=value, sorted.
+// environment returns the environment of a run in a private data directory and a domain, as sorted name=value strings.
 func (r *Runner) environment(run Spec, dir string, domain sandbox.Domain) []string {
 	cfg := run.Inputs.AnsibleConfig()
 
-	// Defaults, which the configuration may override.
+	// Defaults, which the ProviderConfig may override.
 	env := map[string]string{
 		"ANSIBLE_NOCOLOR":                    "1",
 		"ANSIBLE_DEPRECATION_WARNINGS":       no,
 		"ANSIBLE_LOCALHOST_WARNING":          no,
 		"ANSIBLE_INVENTORY_UNPARSED_WARNING": no,
 		"ANSIBLE_SSH_CONTROL_PATH_DIR":       filepath.Join(dir, controlDir),
-		// The path of a socket has 107 bytes at most, and Ansible would make it absolute.
-		// ssh runs in the working directory of the play. The directory of a run, which a message may
-		// show, does not tell the name of the socket, and the other way round.
+		// The path of a socket has 107 bytes at most, and Ansible would make it absolute. ssh runs in the working directory
+		// of the play. The socket has a random name of its own: a message that shows the directory of the run does not reveal
+		// the path of the socket.
 		"ANSIBLE_SSH_CONTROL_PATH":  filepath.Join("..", controlDir, r.name()+"-%%C"),
 		"GIT_TERMINAL_PROMPT":       "0",
 		"ANSIBLE_HOST_KEY_CHECKING": hostKeyChecking(run, cfg),
 	}
 
-	// Without a variable in it Ansible takes home from the list of users, also on this
-	// machine. The shell on the host replaces the variable.
+	// Ansible expands ~ with the list of users, also on this machine, where HOME of the run differs. The shell on the host
+	// expands $HOME.
 	if cfg.Get("defaults", "remote_tmp") == "" {
 		env["ANSIBLE_REMOTE_TMP"] = "$HOME/.ansible/tmp"
 	}
 
-	// Ansible would run a play without the hosts of an inventory that it cannot read.
+	// By default, Ansible runs a play without the hosts of an inventory that it cannot read.
 	if len(run.Inputs.Inventories) > 0 && cfg.Get("inventory", "any_unparsed_is_failed") == "" {
 		env["ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED"] = yes
 	}
 
 	factsEnv(env, run.Inputs)
 
-	// What the provider itself was given is not for runs in it.
+	// In a Pod, the variables of the image and the cloud identity belong to the run. Elsewhere they belong to the
+	// provider.
 	inPod := run.Inputs.Execution.Place == common.PlacePod
 	if inPod {
 		maps.Copy(env, environ.Image(r.environ))
@@ -75,7 +76,7 @@ func (r *Runner) environment(run Spec, dir string, domain sandbox.Domain) []stri
 	clusterEnv(env, run.Inputs, dir)
 	loopbackEnv(env)
 
-	// Ansible would end where it cannot open its log.
+	// Ansible exits if it cannot open its log.
 	log := cmp.Or(env["ANSIBLE_LOG_PATH"], cfg.Get("defaults", "log_path"))
 	if filepath.IsAbs(log) && !domain.Writes(log) {
 		env["ANSIBLE_LOG_PATH"] = os.DevNull
@@ -87,7 +88,7 @@ func (r *Runner) environment(run Spec, dir string, domain sandbox.Domain) []stri
 
 	r.contentPaths(env, run, cfg, dir)
 
-	// ansible-runner adds its own to the variable, which wins over the ansible.cfg.
+	// ansible-runner sets the variable to its own path, and the variable takes precedence over the ansible.cfg.
 	callbacks := cfgPaths(cfg, "callback_plugins", filepath.Join(dir, projectDir))
 	if len(callbacks) > 0 && env["ANSIBLE_CALLBACK_PLUGINS"] == "" {
 		env["ANSIBLE_CALLBACK_PLUGINS"] = strings.Join(callbacks, string(filepath.ListSeparator))
@@ -99,7 +100,7 @@ func (r *Runner) environment(run Spec, dir string, domain sandbox.Domain) []stri
 	env["TMPDIR"] = filepath.Join(dir, tempDir)
 	env["ANSIBLE_LOCAL_TEMP"] = filepath.Join(dir, tempDir)
 	env["ANSIBLE_CONFIG"] = filepath.Join(dir, inputs.AnsibleConfigFile)
-	// Compiled files in a content set would count as damage to it.
+	// Compiled files would make a content set fail its verification.
 	env["PYTHONDONTWRITEBYTECODE"] = "1"
 
 	if cfg != nil {
@@ -109,9 +110,8 @@ func (r *Runner) environment(run Spec, dir string, domain sandbox.Domain) []stri
 	return environ.List(env)
 }
 
-// contentPaths sets where Ansible looks for roles and collections: among the provider's
-// own, in the content set, then where the configuration says, then where the image of a Pod
-// has them.
+// contentPaths sets the search paths of roles and collections, in this order: the provider's own collections, the
+// content set, the paths of the ProviderConfig and of the ansible.cfg, and in a Pod the paths of the image.
 func (r *Runner) contentPaths(env map[string]string, run Spec, cfg inputs.AnsibleConfig, dir string) {
 	for _, p := range []struct{ shipped, own, alias, name, option, older string }{
 		{own: run.Content.RolesPath(), alias: "ANSIBLE_ROLE_PATH", name: "ANSIBLE_ROLES_PATH", option: "roles_path"},
@@ -134,7 +134,7 @@ func (r *Runner) contentPaths(env map[string]string, run Spec, cfg inputs.Ansibl
 
 		delete(env, p.alias)
 
-		// Ansible's defaults would look into the system's directories.
+		// Ansible's default includes directories of the system.
 		env[p.name] = filepath.Join(dir, homeDir, ".ansible", strings.TrimSuffix(p.option, "_path"))
 		if len(paths) > 0 {
 			env[p.name] = strings.Join(paths, string(filepath.ListSeparator))
@@ -142,13 +142,13 @@ func (r *Runner) contentPaths(env map[string]string, run Spec, cfg inputs.Ansibl
 	}
 }
 
-// isTrue reads a boolean as Ansible does.
+// isTrue parses a boolean as Ansible does.
 func isTrue(s string) bool {
 	return slices.Contains([]string{"true", "yes", "on", "1", "y", "t"}, strings.ToLower(s))
 }
 
-// cfgPaths are the paths that an ansible.cfg in a directory has for an option of the
-// section defaults.
+// cfgPaths returns the paths in an option of the section defaults of an ansible.cfg. Relative paths are relative to
+// dir.
 func cfgPaths(cfg inputs.AnsibleConfig, option, dir string) []string {
 	paths := filepath.SplitList(cfg.Get("defaults", option))
 
@@ -161,8 +161,8 @@ func cfgPaths(cfg inputs.AnsibleConfig, option, dir string) []string {
 	return paths
 }
 
-// hostKeyChecking is on when the credentials have known hosts, or when the ansible.cfg
-// asks for it. ansible-runner would turn it off even then. Ansible's own default does not count.
+// hostKeyChecking returns True if the credentials have a known_hosts file, or if the ansible.cfg turns checking on.
+// ansible-runner would turn it off in both cases. Ansible's own default, which is on, is not used.
 func hostKeyChecking(run Spec, cfg inputs.AnsibleConfig) string {
 	_, known := inputs.Find(run.Inputs.Credentials, inputs.KnownHostsFile)
 	if known || isTrue(cfg.Get("defaults", "host_key_checking")) ||
@@ -173,8 +173,8 @@ func hostKeyChecking(run Spec, cfg inputs.AnsibleConfig) string {
 	return no
 }
 
-// checksHostKeys is true if Ansible is going to tell ssh so. The more specific of the two
-// variables counts.
+// checksHostKeys is true if Ansible will have ssh check host keys. The more specific of the two variables takes
+// precedence.
 func checksHostKeys(env map[string]string) bool {
 	v, ok := env["ANSIBLE_SSH_HOST_KEY_CHECKING"]
 	if !ok {
@@ -184,10 +184,10 @@ func checksHostKeys(env map[string]string) bool {
 	return isTrue(v)
 }
 
-// sshArgs appends the file of known hosts to the arguments that the configuration gives
-// to ssh. Of an ssh option the first value counts, and an inventory may replace the common
-// arguments. So ssh gets the file twice: as the user's known hosts, and as the machine's.
-// Without known hosts and without checking, ssh must not learn keys in one run for another.
+// sshArgs appends the known_hosts file of the credentials to the arguments of ssh. ssh uses the first value of an
+// option, and an inventory may replace the common arguments, so that ssh gets the file twice: as the user's known
+// hosts, and as the machine's. Without that file and without checking, ssh stores no host keys: one run must not affect
+// another.
 func (r *Runner) sshArgs(env map[string]string, run Spec, cfg inputs.AnsibleConfig, dir string) {
 	add := func(name, option, def, arg string) {
 		args, ok := env[name]

@@ -14,9 +14,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// execute ansible-runner in a private data directory that was written, until everything that
-// it has started has ended, and return its exit status. The cause is why its processes were
-// ended; nil if they ended by themselves. The error is the supervisor's.
+// execute executes ansible-runner in the private data directory of the plan until all its processes have ended, and
+// returns its exit status. The cause is why the processes were ended; nil if they ended by themselves. The error is the
+// supervisor's.
 func (r *Runner) execute(ctx context.Context, p plan, rec *events.Recorder) (code int, cause, err error) {
 	defer rec.Close()
 
@@ -36,7 +36,7 @@ func (r *Runner) execute(ctx context.Context, p plan, rec *events.Recorder) (cod
 
 	code, err = cmd.Run(ctx)
 
-	// The driver says its versions before it does anything.
+	// The driver reports its versions before it does anything else.
 	failed := errors.Is(err, supervisor.ErrFailed) && rec.Summary().Versions == ""
 	if cmd.Warm != nil && failed {
 		r.keeper.Failed(cmd.Warm, err)

@@ -14,7 +14,8 @@ import (
 
 var noPlaybook = regexp.MustCompile(`(?s)^.*Could not find or access '([^']+)' on the Ansible Controller.*$`)
 
-// withoutPaths returns an error about a playbook that Ansible cannot find without what it says of files for modules.
+// withoutPaths returns a short error about a missing playbook, for which Ansible's error is that for a file of a
+// module.
 func withoutPaths(p common.AnsibleRunParameters, message string) string {
 	playbook := noPlaybook.FindStringSubmatch(message)
 	if playbook != nil && (playbook[1] == p.Playbook || slices.Contains(p.Playbooks, playbook[1])) {
@@ -24,8 +25,8 @@ func withoutPaths(p common.AnsibleRunParameters, message string) string {
 	return message
 }
 
-// withUserNames replaces the paths of inventories and files of variables in a text of Ansible's by
-// the names that the user knows.
+// withUserNames replaces the paths of inventories and files of variables in a text of Ansible with the names that the
+// user knows.
 func withUserNames(in inputs.Inputs, text string) string {
 	var paths []string
 
@@ -40,9 +41,8 @@ func withUserNames(in inputs.Inputs, text string) string {
 	return strings.NewReplacer(paths...).Replace(text)
 }
 
-// withExplanation adds to an error of Ansible's why Ansible cannot read an inventory, which only a
-// warning says, and which files Ansible may have failed to decrypt, which it does not say: for
-// a file of variables it blames the inventory.
+// withExplanation completes two errors of Ansible. If it cannot read an inventory, only a warning says why. If it
+// cannot decrypt a file, it does not name it, and for a file of variables it blames the inventory.
 func withExplanation(in inputs.Inputs, message, warnings string) string {
 	if strings.HasPrefix(message, "Completely failed to parse inventory source") {
 		message += suffix(warnings)
@@ -55,7 +55,7 @@ func withExplanation(in inputs.Inputs, message, warnings string) string {
 	return message
 }
 
-// encryptedFiles returns the names of files that ansible-vault has encrypted as a whole.
+// encryptedFiles returns the names of files that are encrypted as a whole with ansible-vault.
 func encryptedFiles(in inputs.Inputs) []string {
 	var names []string
 
@@ -68,7 +68,7 @@ func encryptedFiles(in inputs.Inputs) []string {
 	return names
 }
 
-// during returns where in the play a run was, as the end of a message.
+// during returns the task and the play that a run was in, as the end of a message.
 func during(s events.Summary) string {
 	switch {
 	case s.Task != "":
@@ -80,7 +80,7 @@ func during(s events.Summary) string {
 	return " before the first task"
 }
 
-// suffix of a message; empty if there is no text.
+// suffix returns the text as the end of a message; empty if there is no text.
 func suffix(s string) string {
 	if s == "" {
 		return ""

@@ -17,15 +17,16 @@ import (
 )
 
 const (
-	// factsDir has the facts of objects, beside the private data directories. A run reaches those of its own object.
+	// factsDir is the directory of the fact caches of objects, beside the private data directories. A run has access to
+	// the cache of its own object only.
 	factsDir = "facts"
-	// maxFacts is how much the facts of an object may take on disk between runs, in bytes.
+	// maxFacts is the largest size of a fact cache that is kept between runs, in bytes.
 	maxFacts = 16 << 20
-	// spare is the part of the disk that is free while facts are kept: one in so many.
+	// spare is the divisor of the part of the disk that must be free to keep facts: a tenth.
 	spare = 10
 )
 
-// factsEnv has Ansible keep facts, unless the ansible.cfg or variables that are set later say when to gather them.
+// factsEnv configures Ansible's fact cache. The ansible.cfg, and variables that are set later, take precedence.
 func factsEnv(env map[string]string, in inputs.Inputs) {
 	timeout := in.Parameters.FactCachingTimeout
 	if timeout == nil {
@@ -39,12 +40,14 @@ func factsEnv(env map[string]string, in inputs.Inputs) {
 	env["ANSIBLE_CACHE_PLUGIN_TIMEOUT"] = strconv.Itoa(int(timeout.Seconds()))
 }
 
-// facts of an object, in a directory. A UID that is none of an API server is that of a manifest, and may be a path.
+// facts returns the directory of the fact cache of an object. The UID is escaped, since a manifest that comes from no
+// API server can have a path there.
 func (r *Runner) facts(uid types.UID) string {
 	return filepath.Join(r.dir, factsDir, url.PathEscape(string(uid))+".facts")
 }
 
-// factsOf a run are those of its object, if it keeps them; empty for none. An object without a UID is not in a cluster.
+// factsOf returns the directory of the fact cache of a run; empty if its object has none. An object without a UID is
+// not in a cluster.
 func (r *Runner) factsOf(run Spec) string {
 	if run.Object.UID == "" || run.Inputs.Parameters.FactCachingTimeout == nil {
 		return ""
@@ -53,8 +56,9 @@ func (r *Runner) factsOf(run Spec) string {
 	return r.facts(run.Object.UID)
 }
 
-// boundFacts when a run has ended. Too many are not kept, nor those of a run that was ended, since its object may be
-// gone, nor any where the disk is filling, nor what is no directory any more: they are gathered again.
+// boundFacts removes the fact cache after a run if it must not be kept: if it is too large, if the context is done,
+// since the object may be gone, if the disk is almost full, or if the content has replaced the directory. The next run
+// gathers the facts again.
 func (r *Runner) boundFacts(ctx context.Context, run Spec) {
 	if run.Object.UID == "" {
 		return
@@ -76,6 +80,6 @@ func (r *Runner) boundFacts(ctx context.Context, run Spec) {
 	r.Forget(run.Object.UID)
 }
 
-// Forget the facts of an object that is gone. What cannot be removed now is removed with all others when a provider
-// starts.
+// Forget removes the fact cache of an object that is gone. It ignores errors: the start of a provider removes all
+// caches.
 func (r *Runner) Forget(uid types.UID) { _ = workdir.Remove(r.facts(uid)) }

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestFacts has several confined runs tell when the facts that they see were gathered.
+// TestFacts has confined runs that publish when the facts that they use were gathered.
 func TestFacts(t *testing.T) {
 	t.Parallel()
 
@@ -25,7 +25,7 @@ func TestFacts(t *testing.T) {
 
 	var disk unix.Statfs_t
 	if err := unix.Statfs(r.dir, &disk); err != nil || disk.Bavail < disk.Blocks/spare {
-		needs.Machinef(t, "a tenth of the disk has to be free, or no facts are kept: %v", err)
+		needs.Machinef(t, "facts are kept only while a tenth of the disk is free: %v", err)
 	}
 
 	gathered := func(change func(*Spec)) string {
@@ -52,7 +52,7 @@ func TestFacts(t *testing.T) {
 	first := gathered(func(*Spec) {})
 
 	if got := gathered(func(s *Spec) { s.Mode = common.ModeCheck }); got != first {
-		t.Errorf("Facts that are not old are not gathered: first %s, then %s", first, got)
+		t.Errorf("Facts should not be gathered again before the timeout: first %s, then %s", first, got)
 	}
 
 	kept, err := filepath.Glob(filepath.Join(r.facts("one"), "*"))
@@ -63,17 +63,17 @@ func TestFacts(t *testing.T) {
 	needs.OK(t, os.Chtimes(kept[0], time.Time{}, time.Now().Add(-2*time.Hour)))
 
 	if got := gathered(func(*Spec) {}); got == first {
-		t.Errorf("Facts that are older are gathered again: %s", got)
+		t.Errorf("Facts should be gathered again after the timeout: %s", got)
 	}
 
 	gathered(func(s *Spec) { s.Inputs.Parameters.FactCachingTimeout = nil })
 
 	if left, err := filepath.Glob(filepath.Join(r.dir, "facts", "*")); err != nil || len(left) > 0 {
-		t.Errorf("No facts are kept of an object that does not want them, got %q, %v", left, err)
+		t.Errorf("Facts of an object without factCachingTimeout should not be kept, got %q, %v", left, err)
 	}
 }
 
-// TestFactsEnv has an ansible.cfg say when facts are gathered.
+// TestFactsEnv has an ansible.cfg that sets gathering.
 func TestFactsEnv(t *testing.T) {
 	for cfg, want := range map[string]string{"": "smart", "[defaults]\ngathering = implicit\n": ""} {
 		in := inputs.Inputs{}
@@ -89,7 +89,7 @@ func TestFactsEnv(t *testing.T) {
 	}
 }
 
-// TestAttackFacts has content leave more than facts, and an object whose UID is a path.
+// TestAttackFacts has content that replaces the fact cache, and an object with a path as its UID.
 func TestAttackFacts(t *testing.T) {
 	t.Parallel()
 
@@ -115,13 +115,13 @@ func TestAttackFacts(t *testing.T) {
 			}
 
 			if _, err := os.Lstat(r.facts("one")); err == nil {
-				t.Error("What content leaves in place of facts is not kept.")
+				t.Error("A file that content leaves in place of the fact cache should be removed.")
 			}
 
 			r.Forget(types.UID("../../../../../../../.." + other))
 
 			if _, err := os.Stat(filepath.Join(other, "x")); err != nil {
-				t.Errorf("A directory of others stays as it is: %v", err)
+				t.Errorf("A directory outside the fact caches should not change: %v", err)
 			}
 		})
 	}

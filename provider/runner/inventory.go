@@ -15,30 +15,32 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// hasInventory is true if the run has an inventory, or its configuration names one.
+// hasInventory is true if the inputs have an inventory, or if their environment or ansible.cfg names one.
 func hasInventory(in inputs.Inputs) bool {
 	return len(in.Inventories) > 0 || in.ForPlay()["ANSIBLE_INVENTORY"] != "" ||
 		in.AnsibleConfig().Get("defaults", "inventory") != ""
 }
 
-// defaultsFile is an inventory of variables for all hosts. It is the first one: whatever others set wins.
+// defaultsFile is an inventory with default variables for all hosts. It is the first inventory, so that others override
+// it.
 const defaultsFile = "defaults"
 
-// onThisMachine is true, in a template, for a host with a local connection. It has no filter: each process of a task
-// would load all filters for it.
+// onThisMachine is a Jinja expression that is true for a host with a local connection. It uses no filter: each process
+// of a task would load all filters for it.
 const onThisMachine = `ansible_connection is defined and ansible_connection in ['local', 'ansible.builtin.local']`
 
-// asyncDir is where an asynchronous task leaves its result. Ansible's default is below the
-// home that the list of users has, which on this machine is not the home of a run.
+// asyncDir sets the directory of the results of asynchronous tasks. Ansible's default is in the home directory of the
+// list of users, which on this machine is not the home directory of the run.
 const asyncDir = `    ansible_async_dir: "{{ lookup('ansible.builtin.env', 'HOME') if ` + onThisMachine +
 	` else '~' }}/.ansible_async"` + "\n"
 
-// pythonOf has the Python of Ansible itself on this machine: Ansible would look for another one, which the run may not
-// execute.
+// pythonOf sets the interpreter of Ansible as the interpreter of modules on this machine. Ansible would look for
+// another one, which the confinement may not let the run execute.
 const pythonOf = `    ansible_python_interpreter: "{{ ansible_playbook_python if ` + onThisMachine +
 	` else 'auto' }}"` + "\n"
 
-// defaults of all hosts, where neither the configuration nor the image of a Pod has others.
+// defaults returns the inventory of default variables, without those that the ProviderConfig, the ansible.cfg or the
+// image of a Pod sets; nil if none is left.
 func (r *Runner) defaults(in inputs.Inputs) []byte {
 	env, cfg := in.ForPlay(), in.AnsibleConfig()
 	if in.Execution.Place == common.PlacePod {
@@ -57,7 +59,7 @@ func (r *Runner) defaults(in inputs.Inputs) []byte {
 		vars += pythonOf
 	}
 
-	// A list of plugins may leave out the one that reads them.
+	// The yaml plugin, which reads this inventory, may be disabled.
 	plugins := cmp.Or(env["ANSIBLE_INVENTORY_ENABLED"], cfg.Get("inventory", "enable_plugins"), "yaml")
 	if vars == "" || !slices.Contains(strings.Fields(strings.ReplaceAll(plugins, ",", " ")), "yaml") {
 		return nil
@@ -66,8 +68,8 @@ func (r *Runner) defaults(in inputs.Inputs) []byte {
 	return []byte("all:\n  vars:\n" + vars)
 }
 
-// inventories returns the files of the inventories in order, each in a directory of its own. The first one has
-// defaults. It is there without any other, too: otherwise Ansible would use the inventory of this machine.
+// inventories returns the files of the inventories in order, each in a directory of its own. The inventory of defaults
+// is the first. A run without an inventory has it even if it is empty: otherwise Ansible would use /etc/ansible/hosts.
 func (r *Runner) inventories(in inputs.Inputs) []file {
 	var files []file
 
@@ -86,7 +88,7 @@ func (r *Runner) inventories(in inputs.Inputs) []file {
 	return files
 }
 
-// inventoryPath of the inventory with an index, in the private data directory.
+// inventoryPath returns the path of inventory i in the private data directory.
 func inventoryPath(in inputs.Inputs, i int) string {
 	if p := in.Inventories[i].Path; p != "" {
 		return path.Join(projectDir, p)
@@ -100,8 +102,9 @@ func inventoryPath(in inputs.Inputs, i int) string {
 	return path.Join(inventoryDir, strconv.Itoa(i), name)
 }
 
-// enabledPlugins for inventories: one for what no other takes, since the file does not have the name that the plugin
-// wants, and the user's, or Ansible's default. It is empty if no inventory names a plugin.
+// enabledPlugins returns the value of ANSIBLE_INVENTORY_ENABLED: crossplane.ansible.named, which loads the plugin that
+// an inventory names although the plugin expects another file name, and then the plugins of the user, or Ansible's
+// default. It is empty if no inventory names a plugin.
 func enabledPlugins(in inputs.Inputs) string {
 	if in.Parameters.ExecutableInventory || !slices.ContainsFunc(in.Inventories, func(f inputs.File) bool {
 		return f.Path == "" && inventoryName(f.Data) != hostsFile
@@ -109,19 +112,18 @@ func enabledPlugins(in inputs.Inputs) string {
 		return ""
 	}
 
-	// What it has to say of a failure comes first.
+	// The errors of the first plugin are shown first.
 	return "crossplane.ansible.named," + cmp.Or(in.ForPlay()["ANSIBLE_INVENTORY_ENABLED"],
 		in.AnsibleConfig().Get("inventory", "enable_plugins"), "host_list,script,auto,yaml,ini,toml")
 }
 
-// hostsFile is the name of the file of an inventory that names no plugin.
+// hostsFile is the file name of an inventory that names no plugin.
 const hostsFile = "hosts"
 
 var inventoryNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
 
-// inventoryName is what the file of an inventory is called: most inventory plugins take
-// only files that end in their own name. Text that cannot be the name of a plugin is not
-// trusted to be that of a file.
+// inventoryName returns the file name of an inventory. Most inventory plugins accept only files that end in the
+// name of the plugin. A plugin name with other characters than inventoryNamePattern has is not used in a file name.
 func inventoryName(data []byte) string {
 	// An inventory that is no mapping names no plugin.
 	values, _ := yamltext.Scalars(data)

@@ -10,7 +10,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestRunInventoryPlugin has plugins that take only files of names that a text does not have.
+// TestRunInventoryPlugin has plugins that accept only files with a certain name, which an inventory in a Secret or
+// ConfigMap lacks.
 func TestRunInventoryPlugin(t *testing.T) {
 	t.Parallel()
 
@@ -48,16 +49,16 @@ class InventoryModule(BaseInventoryPlugin):
 
 	trials := map[string]trial{
 		"Several": {
-			reason:  "Most plugins take files of their own name. One need not be asked for it. Inventories of all kinds may be beside each other.",
+			reason:  "Most plugins accept only files with their own name. The user does not have to set that name. Inventories of all types can be used together.",
 			inputs:  configured("", other, "plugin: acme.cloud.own_name\nprefix: b\n", "[web]\nh1\n", "all: {hosts: {h2: }}\n"),
 			outputs: `{"hosts":["a1","b1","h1","h2"]}`,
 		},
 		"Enabled": {
-			reason:  "An ansible.cfg may say which plugins there are, and leave out the one that reads the defaults.",
+			reason:  "An ansible.cfg may list the enabled plugins, and leave out the yaml plugin.",
 			inputs:  configured("[inventory]\nenable_plugins = acme.cloud.own_name,\n  ini\n", other, "h1\n"),
 			outputs: `{"hosts":["a1","h1"]}`,
 		},
-		"Fails": {reason: "What the plugin itself says is in the error.", inputs: configured("", "plugin: acme.cloud.failing\nprefix: a\n"), want: failed, says: []string{"the server is down"}},
+		"Fails": {reason: "The error contains the error of the plugin.", inputs: configured("", "plugin: acme.cloud.failing\nprefix: a\n"), want: failed, says: []string{"the server is down"}},
 	}
 
 	for name, tc := range trials {
@@ -68,12 +69,12 @@ class InventoryModule(BaseInventoryPlugin):
 	try(t, trials)
 }
 
-// TestRunLocalPython has hosts that are this machine, with the Python of Ansible unless another one is named.
+// TestRunLocalPython has hosts with a local connection. They use the Python of Ansible unless another one is set.
 func TestRunLocalPython(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
 
-	// It shows that it was used: modules run in it.
+	// This interpreter shows that modules run in it.
 	other := filepath.Join(t.TempDir(), "python")
 	needs.OK(t, os.WriteFile(other, []byte("#!/bin/sh\nOTHER=yes exec /usr/bin/env python3 \"$@\"\n"), 0o700))
 
@@ -89,23 +90,23 @@ func TestRunLocalPython(t *testing.T) {
 
 	try(t, map[string]trial{
 		"Hosts": {
-			reason: "A local connection, which a group or a play may have, too, is to this machine. A host may have another Python. Any other host is asked for its own.",
+			reason: "A host, a group or a play may set a local connection, and a host another Python. Ansible looks for the Python of any other host.",
 			inputs: configured("", "h1 ansible_connection=local\nh2 ansible_connection=local "+set+"h4\n", "all: {children: {g: {hosts: {h3: }, vars: {ansible_connection: local}}}}\n"),
 			playbook: play("h1:h2:h3", "", own+" if inventory_hostname != 'h2' else "+used) +
 				play("h4", "  gather_facts: false\n", "ansible_python_interpreter == 'auto'") + play("h4", "  connection: local\n", own),
 		},
-		"Configured": {reason: "An ansible.cfg may have another one.", inputs: configured("[defaults]\ninterpreter_python = "+other+"\n", "h1 ansible_connection=local\n"), playbook: play("all", "", used)},
-		"All":        {reason: "So may all hosts.", inputs: configured("", "h1\n[all:vars]\nansible_connection=local\n"+set), playbook: play("all", "", used)},
+		"Configured": {reason: "An ansible.cfg may set another Python.", inputs: configured("[defaults]\ninterpreter_python = "+other+"\n", "h1 ansible_connection=local\n"), playbook: play("all", "", used)},
+		"All":        {reason: "The variables of all hosts may set another Python.", inputs: configured("", "h1\n[all:vars]\nansible_connection=local\n"+set), playbook: play("all", "", used)},
 	})
 }
 
-// TestRunInventoryScripts runs inventories as scripts, in the working directory of the play.
+// TestRunInventoryScripts executes inventories as scripts, in the working directory of the play.
 func TestRunInventoryScripts(t *testing.T) {
 	t.Parallel()
 
 	try(t, map[string]trial{"Script": {
-		reason: "A script sees credentials and the environment of the play, of which a locale cannot be changed once Python has started. " +
-			"Ansible tries what cannot be executed as text.",
+		reason: "A script has the credentials and the environment of the play, with the locale that Python needs at its start. " +
+			"Ansible parses a script that cannot be executed as text.",
 		cold:     "variable LC_NUMERIC",
 		playbook: "- hosts: web\n  gather_facts: false\n  tasks:\n  - ansible.builtin.set_stats: {data: {hosts: \"{{ ansible_play_hosts }}\"}}\n    run_once: true\n",
 		inputs: func(in *inputs.Inputs) {

@@ -23,9 +23,9 @@ func TestOperatorMeta(t *testing.T) {
 		vars   string
 		want   string
 	}{
-		"Composed": {"Content sees the XR, and not its AnsibleRun.", ObjectOf(composed), "", `? "ansible_operator_meta" : {? "name" : "site", ? "namespace" : "team-a"}`},
-		"Claimed":  {"The namespace of a claim is that of its XR.", ObjectOf(claimed), "", `? "ansible_operator_meta" : {? "name" : "site", ? "namespace" : "team-b"}`},
-		"Given":    {"Where the variable is set it has another value.", ObjectOf(composed), `{"ansible_operator_meta": {"name": "x"}}`, `{"ansible_operator_meta":{"name":"x"}}`},
+		"Composed": {"The content receives the name of the XR instead of the AnsibleRun.", ObjectOf(composed), "", `? "ansible_operator_meta" : {? "name" : "site", ? "namespace" : "team-a"}`},
+		"Claimed":  {"The namespace is that of the claim.", ObjectOf(claimed), "", `? "ansible_operator_meta" : {? "name" : "site", ? "namespace" : "team-b"}`},
+		"Given":    {"A value of the user takes precedence.", ObjectOf(composed), `{"ansible_operator_meta": {"name": "x"}}`, `{"ansible_operator_meta":{"name":"x"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := Spec{Object: tc.object, Inputs: inputs.Inputs{}}

@@ -1,11 +1,11 @@
-"""Be ansible-playbook, the first argument, with sockets whose paths are short.
+"""Execute ansible-playbook, the first argument, with short paths of sockets.
 
-From ansible-core 2.21 on a play has a socket in the directory for temporary files of Python's multiprocessing. Its path
-may have 107 bytes, and those of runs can be longer, so that it is relative to the project.
+Since ansible-core 2.21, a play has a socket in the temporary directory of Python's multiprocessing. The path of a
+socket has 107 bytes at most, and paths of runs can be longer, so that it is relative to the project.
 """
 import sys
 
-# As if the script was started. Only now can a module be found, none of the project.
+# As if the script was started. Imports follow after this, so that they do not find modules in the project.
 del sys.argv[0]
 sys.path[0] = sys.argv[0].rpartition("/")[0]
 
@@ -16,7 +16,7 @@ import runpy  # noqa: E402
 
 
 def load_filters():
-    """Import what is slow to import of Ansible's filters."""
+    """Import Ansible's filters, which takes long."""
     with contextlib.suppress(ImportError):
         import ansible.plugins.filter.core  # noqa: F401
 

@@ -7,8 +7,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// playbook returns the text of the playbook of a run: a play for each role, an import for
-// each playbook of a collection, or the inline text as it is.
+// playbook returns the text of the playbook of a run: the inline text as it is, or a play for each role and an import
+// of each named playbook.
 func playbook(in inputs.Inputs) []byte {
 	p := in.Parameters
 
@@ -35,7 +35,7 @@ func playbook(in inputs.Inputs) []byte {
 	return b.Bytes()
 }
 
-// hosts is the pattern of the hosts of plays for roles.
+// hosts returns the host pattern of the plays of roles.
 func hosts(in inputs.Inputs) string {
 	switch {
 	case in.Parameters.Hosts != "":

@@ -15,12 +15,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// play is what ansible-playbook begins with.
+// play is the Python program that starts ansible-playbook.
 //
 //go:embed play.py
 var play string
 
-// driver runs ansible-runner, and has its events to itself.
+// driver is the Python program that runs ansible-runner and reports its events.
 //
 //go:embed driver.py
 var driver []byte
@@ -31,20 +31,20 @@ type plan struct {
 	Dir string
 	// Files to write into it.
 	Files []file
-	// Project to copy into it before; empty for none.
+	// Project is the directory to copy into Dir before the files; empty for none.
 	Project string
-	// Facts is the directory where the run finds and leaves those of hosts; empty for none.
+	// Facts is the directory of the fact cache; empty for none.
 	Facts string
 	// Args of the driver of ansible-runner.
 	Args []string
 	// Env is the whole environment of ansible-runner and of the play.
 	Env []string
-	// Domain that the run is confined to.
+	// Domain confines the run.
 	Domain sandbox.Domain
 }
 
-// prepare returns the plan of a run in a private data directory of a new name, and writes
-// nothing yet. The error says what is wrong with the inputs.
+// prepare returns the plan of a run in a private data directory with a new name. It writes no files. The error is about
+// the inputs.
 func (r *Runner) prepare(run Spec) (plan, error) {
 	dir := filepath.Join(r.dir, r.name())
 	in := run.Inputs
@@ -63,7 +63,7 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 
 	files := []file{
 		{Path: filepath.Join(projectDir, name), Data: playbook(in), Given: !made},
-		// Where the credentials have no ansible.cfg, the machine's must not count.
+		// The empty file keeps Ansible from reading the ansible.cfg of the machine.
 		{Path: inputs.AnsibleConfigFile},
 		{Path: driverFile, Data: driver},
 	}
@@ -71,7 +71,7 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 	files = append(files, inv...)
 	files = append(files, vars...)
 
-	// Content that is not there is left out.
+	// Paths that are empty or do not exist are skipped when the run enters the domain.
 	domain, err := r.Policy.Domain([]string{run.Content.Dir, r.Shipped}, writes, in.Grant)
 	if err != nil {
 		return plan{}, errors.Wrap(err, in.Config)
@@ -88,8 +88,8 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 	}, nil
 }
 
-// playArgv is the argv of ansible-playbook. Values of users are joined to their options,
-// so that no value is taken for an option.
+// playArgv returns the argv of ansible-playbook. Values of users are in the argument of their option, so that no value
+// is taken for an option.
 func (r *Runner) playArgv(run Spec, dir string, inv, vars []file, playbook string) []string {
 	p := run.Inputs.Parameters
 	argv := slices.Clone(r.play)
@@ -133,8 +133,7 @@ func (r *Runner) playArgv(run Spec, dir string, inv, vars []file, playbook strin
 	return append(append(argv, run.Only...), playbook)
 }
 
-// credentials returns the files of the credentials, in the working directory of the
-// play.
+// credentials returns the files of the credentials, in the working directory of the play.
 func credentials(in inputs.Inputs) []file {
 	files := make([]file, len(in.Credentials))
 	for i, c := range in.Credentials {

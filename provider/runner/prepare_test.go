@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// planner is a runner that only makes plans, and needs no tools for it.
+// planner returns a runner that can only make plans, for which it needs no tools.
 func planner() *Runner {
 	return &Runner{
 		dir: "/runs", python: []string{"/bin/python3"}, play: []string{"/bin/ansible-playbook"},
@@ -27,10 +27,10 @@ func planner() *Runner {
 
 func raw(json string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(json)} }
 
-// commandLineOf the play of a plan.
+// commandLineOf returns the command line of the play of a plan.
 func commandLineOf(p plan) string { return strings.Join(p.Args[4:], " ") }
 
-// TestMeta is what content is told of its object and the run.
+// TestMeta tests the provider's variable.
 func TestMeta(t *testing.T) {
 	const told = `!unsafe {? "ansible_operator_meta" : {? "name" : "example", ? "namespace" : "default"}, ? "ansible_provider_meta" : {? "example" : {? "state" : "present"}, ` +
 		`? "managed_resource" : {? "annotations" : {? "a" : "{{ b }}"}, ? "generation" : 3, ? "labels" : {}, ? "name" : "example", ` +
@@ -54,10 +54,10 @@ func TestMeta(t *testing.T) {
 		run    Spec
 		want   string
 	}{
-		"Plain":    {"Annotations are no templates.", base, told},
-		"Approved": {"Content that requires approvals is told of no annotation that an approval does not stand for.", approved, told},
+		"Plain":    {"Annotations are not templated.", base, told},
+		"Approved": {"Content that requires approvals receives only annotations that an approval covers.", approved, told},
 		"Merged": {
-			"An object that is called run or managed_resource does not hide what content is told.", merged,
+			"The state is merged into the keys run and managed_resource for an object of that name.", merged,
 			`!unsafe {? "ansible_operator_meta" : {? "name" : "run", ? "namespace" : ""}, ? "ansible_provider_meta" : {? "managed_resource" : {? "annotations" : {}, ? "generation" : 0, ? "labels" : {}, ` +
 				`? "name" : "run", ? "namespace" : "", ? "state" : "absent", ? "uid" : ""}, ? "run" : {? "attempt" : 2, ? "id" : "r1", ? "mode" : "Apply", ? "state" : "absent", ? "trigger" : "Changed"}}}` + "\n",
 		},
@@ -75,7 +75,7 @@ func TestMeta(t *testing.T) {
 	}
 }
 
-// TestAttackArguments: no value can be taken for an option, and variables are in files.
+// TestAttackArguments has values that look like options. None is taken for an option, and variables are in files.
 func TestAttackArguments(t *testing.T) {
 	plan, err := planner().prepare(Spec{ID: "r1", Mode: common.ModeCheck, Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{
 		PlaybookInline: "[]", Limit: "--it's", Tags: []string{"a", "b"}, SkipTags: []string{"c"}, Forks: ptr.To[int32](7), Verbosity: ptr.To[int32](3),
@@ -124,19 +124,19 @@ func TestPrepareEnv(t *testing.T) {
 		content content.Set
 		account bool
 		place   common.Place
-		// want is what differs from the base.
+		// want is the difference to the base.
 		want map[string]string
 	}{
 		"Provider": {
-			reason: "Of the provider's own environment a run gets what it needs, and no secrets.",
+			reason: "A run gets the variables of the provider's environment that it needs, and no secrets.",
 		},
 		"Configuration": {
-			reason: "The configuration adds variables, and may override defaults.",
+			reason: "The ProviderConfig adds variables, and may override defaults.",
 			env:    map[string]string{"A": "b", "ANSIBLE_DEPRECATION_WARNINGS": "True", "ANSIBLE_HOST_KEY_CHECKING": "True"},
 			want:   map[string]string{"A": "b", "ANSIBLE_DEPRECATION_WARNINGS": "True", "ANSIBLE_HOST_KEY_CHECKING": "True", "ANSIBLE_SSH_COMMON_ARGS": ""},
 		},
 		"Paths": {
-			reason:  "Content is looked for in its set first, then where the configuration says, under either name, then where ansible.cfg says.",
+			reason:  "The content set is searched first, then the paths of the ProviderConfig, under either name, then those of the ansible.cfg.",
 			env:     map[string]string{"ANSIBLE_ROLE_PATH": "/r1", "ANSIBLE_ROLES_PATH": "/r2", "ANSIBLE_COLLECTION_PATH": "/c1:/c2"},
 			creds:   []inputs.File{{Name: "ansible.cfg", Data: []byte("[defaults]\n# " + strings.Repeat("x", 100_000) + "\nroles_path = mine:/r3\ncollections_path=c3 ; comment\n")}},
 			content: content.Set{Dir: "/set"},
@@ -147,27 +147,27 @@ func TestPrepareEnv(t *testing.T) {
 			},
 		},
 		"NoProxy": {
-			reason: "No proxy is for this machine, and each variable keeps its hosts.",
+			reason: "This machine is exempt from proxies, and each variable keeps its hosts.",
 			env:    map[string]string{"NO_PROXY": "example.org", "no_proxy": "example.com"},
 			want:   map[string]string{"NO_PROXY": "example.org,localhost,127.0.0.1", "no_proxy": "example.com,localhost,127.0.0.1"},
 		},
 		"NoProxyOnce": {
-			reason: "Programs that read only the other variable reach the same hosts by no proxy as before.",
+			reason: "The other variable gets the same hosts, for programs that read only one of the two.",
 			env:    map[string]string{"NO_PROXY": "example.org"},
 			want:   map[string]string{"NO_PROXY": "example.org,localhost,127.0.0.1", "no_proxy": "example.org,localhost,127.0.0.1"},
 		},
 		"NoProxyAll": {
-			reason: "Python and curl take an asterisk among others for a name.",
+			reason: "Python and curl take an asterisk in a longer list for a name, so that it stays alone.",
 			env:    map[string]string{"no_proxy": "*"},
 			want:   map[string]string{"NO_PROXY": "*", "no_proxy": "*"},
 		},
 		"ServiceAccount": {
-			reason:  "A run that may use the provider's service account finds the API server, and nothing of the provider's identity in a cloud.",
+			reason:  "A run with the provider's service account finds the API server, and does not get the provider's cloud identity.",
 			account: true,
 			want:    map[string]string{"KUBERNETES_SERVICE_HOST": "api"},
 		},
 		"Identity": {
-			reason:  "In a Pod with a service account it finds that identity, too.",
+			reason:  "A run in a Pod with a service account gets the cloud identity as well.",
 			account: true,
 			place:   common.PlacePod,
 			want: map[string]string{
@@ -177,7 +177,7 @@ func TestPrepareEnv(t *testing.T) {
 			},
 		},
 		"Image": {
-			reason: "In a Pod a run gets what the image sets, under what the configuration says, and content of the image is looked for last.",
+			reason: "A run in a Pod gets the variables of the image, which the ProviderConfig overrides. The content of the image is searched last.",
 			place:  common.PlacePod,
 			env:    map[string]string{"TOKEN": "mine", "ANSIBLE_ROLES_PATH": "/r1"},
 			want: map[string]string{
@@ -187,7 +187,7 @@ func TestPrepareEnv(t *testing.T) {
 			},
 		},
 		"KnownHosts": {
-			reason: "Known hosts are used, and turn checking on.",
+			reason: "A known_hosts file is used, and turns checking on.",
 			env:    map[string]string{"ANSIBLE_SSH_COMMON_ARGS": "-J bastion"},
 			creds:  []inputs.File{{Name: "known_hosts"}},
 			want: map[string]string{
@@ -197,7 +197,7 @@ func TestPrepareEnv(t *testing.T) {
 			},
 		},
 		"AnsibleConfig": {
-			reason: "An ansible.cfg can turn checking on, against known hosts that it knows of.",
+			reason: "An ansible.cfg can turn checking on, with known hosts that it configures.",
 			creds: []inputs.File{{Name: "ansible.cfg", Data: []byte(
 				"# host_key_checking = False\n[ssh_connection]\nhost_key_checking: true\nssh_common_args = -J bastion\n")}},
 			want: map[string]string{

@@ -15,19 +15,19 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// projectPlaybookFile imports what a run with a project plays, other than one playbook of it. A project may have a
-// playbook.yml.
+// projectPlaybookFile is the name of the generated playbook of a run with a project, unless the run uses one playbook
+// of the project. The name playbook.yml may be in use.
 const projectPlaybookFile = ".provider-ansible.yml"
 
 const (
-	// maxConfig is the size of the largest ansible.cfg of a project, in bytes.
+	// maxConfig is the largest size of an ansible.cfg in a project, in bytes.
 	maxConfig = 1 << 20
-	// maxPlaybooks is how many playbooks of a project a message lists.
+	// maxPlaybooks is the largest number of playbooks of a project that a message lists.
 	maxPlaybooks = 10
 )
 
-// playbookOf is the name of the file of a run's playbook, in the working directory. One playbook of a project is played
-// by its own name, which Ansible shows; any other is made.
+// playbookOf returns the file name of the playbook of a run, in the working directory, and whether the runner makes the
+// file. Ansible shows the name, so that a single playbook of a project is used directly.
 func playbookOf(run Spec) (name string, made bool) {
 	switch {
 	case run.Content.Project == nil:
@@ -39,8 +39,8 @@ func playbookOf(run Spec) (name string, made bool) {
 	return projectPlaybookFile, true
 }
 
-// withProject returns a run that has what its project says: its ansible.cfg, unless the credentials have one.
-// The error says what of the run is not in the project.
+// withProject returns a run with the ansible.cfg of its project, unless the credentials have one, and with the
+// inventories that this file names. The error names playbooks and inventories that are not in the project.
 func withProject(run Spec) (Spec, error) {
 	if run.Content.Project == nil {
 		if run.Inputs.Parameters.Project != nil {
@@ -80,7 +80,8 @@ func withProject(run Spec) (Spec, error) {
 	return run, nil
 }
 
-// withConfigured returns the inventories of a run. If it has none, these are what the ansible.cfg names in its project.
+// withConfigured returns the inventories of a run. If the inputs name none, these are the inventories of the project
+// that the ansible.cfg names.
 func withConfigured(in inputs.Inputs, root *os.Root) []inputs.File {
 	names := in.AnsibleConfig().Get("defaults", "inventory")
 	if names == "" || len(in.Inventories) > 0 || in.ForPlay()["ANSIBLE_INVENTORY"] != "" {
@@ -91,7 +92,7 @@ func withConfigured(in inputs.Inputs, root *os.Root) []inputs.File {
 
 	for name := range strings.SplitSeq(names, ",") {
 		name = path.Clean(strings.TrimSpace(name))
-		// Anything else is for Ansible to read.
+		// Ansible itself handles a list with other names than files of the project.
 		if _, err := root.Stat(name); err != nil {
 			return nil
 		}
@@ -102,8 +103,8 @@ func withConfigured(in inputs.Inputs, root *os.Root) []inputs.File {
 	return found
 }
 
-// inProject returns an error for playbooks and inventories that are not in the project. Ansible takes an
-// inventory that is not there for the name of a host.
+// inProject returns an error for playbooks and inventories that are not in the project. Ansible would take the path of
+// a missing inventory for the name of a host.
 func inProject(run Spec, root *os.Root) error {
 	const field = "spec.forProvider."
 
@@ -129,12 +130,12 @@ func inProject(run Spec, root *os.Root) error {
 		}
 	}
 
-	// A deletion has the playbooks of onDelete in their place.
+	// In a deletion, the playbooks of onDelete replace these.
 	if run.State != common.StateAbsent || !o.Replaces() {
 		playbooks(field, in.Parameters.Playbook, in.Parameters.Playbooks)
 	}
 
-	// A deletion is too late to learn that its playbook is not there.
+	// The playbooks of a deletion are checked in every run, so that an error shows before the deletion.
 	if o != nil && !o.Keeps() {
 		playbooks(field+"onDelete.", o.Playbook, o.Playbooks)
 	}
@@ -152,8 +153,8 @@ func inProject(run Spec, root *os.Root) error {
 	return errors.New(strings.Join(missing, "; "))
 }
 
-// beside lists what is in the directory where something was looked for, to be told after that; empty if there is no
-// such directory, or nothing in it.
+// beside returns a list of the files of the same type in the directory of a missing file, as the end of a message;
+// empty if there are none.
 func beside(root *os.Root, name string) string {
 	entries, _ := fs.ReadDir(root.FS(), path.Dir(name))
 
@@ -175,8 +176,8 @@ func beside(root *os.Root, name string) string {
 	return " (there is: " + strings.Join(names, ", ") + ")"
 }
 
-// copyProject copies a project into the private data directory, where the run may change it. No other run sees the
-// changes, and the set stays as it was installed.
+// copyProject copies a project into the private data directory, where the run may change it without an effect on the
+// content set and on other runs.
 func copyProject(from, to string) error {
 	if err := os.Mkdir(to, modeDir); err != nil {
 		return errors.Wrap(err, "cannot make a private data directory")

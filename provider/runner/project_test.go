@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// projectFiles are those of a repository as many are laid out.
+// projectFiles are the files of a repository with a common layout.
 func projectFiles() map[string]string {
 	return map[string]string{
 		"project/ansible.cfg": "[defaults]\ninventory = inventories/development\nforce_handlers = True\nroles_path = more_roles\nhash_behaviour = merge\nlocal_tmp = /nonexistent\n",
@@ -58,7 +58,7 @@ func projectFiles() map[string]string {
 	}
 }
 
-// projectSet is a content set with a project.
+// projectSet returns a content set with a project.
 func projectSet(t *testing.T, files map[string]string) content.Set {
 	t.Helper()
 
@@ -67,7 +67,7 @@ func projectSet(t *testing.T, files map[string]string) content.Set {
 	return content.Set{Dir: write(t, files), Content: common.Content{Project: project}}
 }
 
-// ofProject is a run of a playbook of a project.
+// ofProject returns a run of a playbook of a project.
 func ofProject(set content.Set, playbook string, inventories ...string) Spec {
 	run := inline("")
 	run.Content, run.KeepOutput = set, true
@@ -82,7 +82,7 @@ func ofProject(set content.Set, playbook string, inventories ...string) Spec {
 	return run
 }
 
-// TestProject runs a project, which finds its own files as with ansible-playbook in that directory.
+// TestProject runs a project. It finds its files as if ansible-playbook ran in its directory.
 func TestProject(t *testing.T) {
 	t.Parallel()
 
@@ -100,18 +100,18 @@ func TestProject(t *testing.T) {
 
 	t.Cleanup(func() {
 		if _, err := os.Stat(filepath.Join(set.ProjectPath(), "page")); err == nil {
-			t.Error("What a run writes beside its playbook is in a copy of its own")
+			t.Error("A run should write into a copy of the project of its own")
 		}
 	})
 
 	try(t, map[string]trial{
 		"InventoryOfConfig": {
-			reason:  "The ansible.cfg of the project names an inventory.",
+			reason:  "The ansible.cfg of the project may name an inventory.",
 			content: set, inputs: of(plain, "site.yml"), displays: []string{"development of web none of all"},
 		},
 		"Several": {
-			reason: "Several playbooks of the project run one after another, and each finds what is beside it: roles, plugins, templates and variables. " +
-				"Settings of the provider stand against the ansible.cfg. A playbook may have the name of the provider's own.",
+			reason: "Several playbooks of the project run one after another, and each finds the roles, plugins, templates and variables beside it. " +
+				"Settings of the provider take precedence over the ansible.cfg. A playbook may have the name of the generated playbook.",
 			content: set, inputs: of(func(in *inputs.Inputs) {
 				in.Parameters.Playbooks = []string{"playbooks/second.yml", "site.yml", "playbook.yml"}
 			}, "", production),
@@ -120,7 +120,7 @@ func TestProject(t *testing.T) {
 			},
 		},
 		"Role": {
-			reason:  "A role of the project runs by itself. An ansible.cfg of the credentials takes the place of that of the project.",
+			reason:  "A role of the project can run by itself. An ansible.cfg of the credentials replaces that of the project.",
 			content: set, inputs: of(func(in *inputs.Inputs) {
 				in.Parameters.Role, in.Roles = "web", []common.Role{{Name: "web"}}
 				configured("[defaults]\nforce_handlers = False\n")(in)
@@ -130,7 +130,7 @@ func TestProject(t *testing.T) {
 	})
 }
 
-// TestProjectDirectory has a credential that is called as a directory of the project is, whose files would be gone.
+// TestProjectDirectory has a credential with the name of a directory of the project, which must not be replaced.
 func TestProjectDirectory(t *testing.T) {
 	run := ofProject(projectSet(t, projectFiles()), "site.yml")
 	run.Inputs.Credentials = []inputs.File{{Name: "playbooks", Data: []byte("x")}}
@@ -140,7 +140,7 @@ func TestProjectDirectory(t *testing.T) {
 	}
 }
 
-// TestProjectMissing says what is not in a project before anything runs.
+// TestProjectMissing tests the errors for files that are missing in a project, before anything runs.
 func TestProjectMissing(t *testing.T) {
 	files := projectFiles()
 	set := projectSet(t, files)
@@ -162,25 +162,25 @@ func TestProjectMissing(t *testing.T) {
 		run    Spec
 		want   string
 	}{
-		"Kept":    {"What never runs need not be there.", kept, "<nil>"},
-		"Deleted": {"A deletion names it once.", deleted, `spec.forProvider.onDelete.playbook: the project has no "remove.yml" (there is: playbook.yml, site.yml)`},
+		"Kept":    {"A playbook that never runs may be missing.", kept, "<nil>"},
+		"Deleted": {"A deletion names the missing playbook once.", deleted, `spec.forProvider.onDelete.playbook: the project has no "remove.yml" (there is: playbook.yml, site.yml)`},
 		"Playbook": {
-			reason: "The playbooks that there are help.",
+			reason: "The error lists the playbooks of the project.",
 			run:    ofProject(set, "sit.yml"),
 			want:   `spec.forProvider.playbook: the project has no "sit.yml" (there is: playbook.yml, site.yml)`,
 		},
 		"OneOfSeveral": {
-			reason: "None of several playbooks runs if one is not there.",
+			reason: "None of several playbooks runs if one is missing.",
 			run:    several,
 			want:   `spec.forProvider.playbooks[1]: the project has no "playbooks/third.yml" (there is: second.yml)`,
 		},
 		"OfDeletion": {
-			reason: "That the playbook of a deletion is not there is told before anything has to be removed.",
+			reason: "A missing playbook of a deletion is an error before the deletion.",
 			run:    removed,
 			want:   `spec.forProvider.onDelete.playbook: the project has no "remove.yml" (there is: playbook.yml, site.yml)`,
 		},
 		"Inventory": {
-			reason: "Ansible would take the path of an inventory that is not there for a host.",
+			reason: "Ansible would take the path of a missing inventory for a host.",
 			run:    ofProject(set, "site.yml", "inventories/production", "inventories/prod"),
 			want:   `spec.forProvider.inventories[1].path: the project has no "inventories/prod" (there is: development, production)`,
 		},

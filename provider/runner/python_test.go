@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// Both ways to Windows begin with NTLM, as far as a server goes that refuses all.
+// TestRunWindows has both connections to Windows begin NTLM with a server that refuses it.
 func TestRunWindows(t *testing.T) {
 	t.Parallel()
 
@@ -22,11 +22,11 @@ func TestRunWindows(t *testing.T) {
 		vars   string
 	}{
 		"WinRM": {
-			reason: "pywinrm has NTLM.",
+			reason: "pywinrm supports NTLM.",
 			vars:   "ansible_connection=winrm ansible_winrm_scheme=http ansible_winrm_transport=ntlm",
 		},
 		"PSRP": {
-			reason: "So has pypsrp.",
+			reason: "pypsrp supports NTLM.",
 			vars:   "ansible_connection=psrp ansible_psrp_protocol=http ansible_psrp_auth=ntlm",
 		},
 	} {
@@ -62,12 +62,12 @@ func TestRunWindows(t *testing.T) {
 	}
 }
 
-// TestRunDocumented has what pages of the documentation say of the Ansible that runs.
+// TestRunDocumented tests statements of the documentation about the installed Ansible.
 func TestRunDocumented(t *testing.T) {
 	t.Parallel()
 
 	try(t, map[string]trial{"Packages": {
-		reason: "docs/images.md says what filters and lookups find. A variable gives content with broken conditions time, and its runs start cold: the process that others start from has read it.",
+		reason: "docs/images.md lists the Python libraries of filters and lookups. The variable for content with broken conditionals works, and its runs start cold, since imports have read it.",
 		playbook: `
 - hosts: localhost
   gather_facts: false

@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// write files below a new directory.
+// write writes files into a new directory, and returns it.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 
@@ -46,7 +46,7 @@ func brought(t *testing.T) string {
 	return dir
 }
 
-// ships has a runner bring collections that are in a directory.
+// ships sets the directory of the provider's own collections.
 func ships(dir string) func(*Runner) { return func(r *Runner) { r.Shipped = dir } }
 
 func TestRunReport(t *testing.T) {
@@ -85,11 +85,11 @@ func TestRunReport(t *testing.T) {
 	}
 
 	if diff := cmp.Diff(want, res.Summary.Report, cmpopts.IgnoreFields(xpv2.Condition{}, "LastTransitionTime")); diff != "" {
-		t.Errorf("Only the provider's own module reports, and nothing can take its place.\n-want, +got:\n%s", diff)
+		t.Errorf("Only the provider's own module can report, and content cannot replace it.\n-want, +got:\n%s", diff)
 	}
 
 	if diff := cmp.Diff(`{"url":"https://example.org"}`, string(res.Summary.Outputs)); diff != "" {
-		t.Errorf("What was reported is published.\n-want outputs, +got outputs:\n%s", diff)
+		t.Errorf("Reported outputs should be published.\n-want outputs, +got outputs:\n%s", diff)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestRunReportFailures(t *testing.T) {
 	t.Parallel()
 
 	try(t, map[string]trial{"NoLog": {
-		reason: "A report that would be hidden says so, although its own words are hidden.",
+		reason: "The error says that no_log hides the report, although no_log hides the error of the module.",
 		playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n" +
 			"  - crossplane.ansible.status: {outputs: {a: 1}}\n    no_log: true\n",
 		option: ships(brought(t)),
@@ -123,8 +123,8 @@ argument_specs:
 	})}
 
 	try(t, map[string]trial{"Mistakes": {
-		reason: "Defaults of the role hold; those of its specification are documentation. " +
-			"All mistakes are told: what is missing, is of a wrong type, is none of the choices, or is so inside of another.",
+		reason: "The defaults of the role apply; those of its argument specification are only documentation. " +
+			"The message has all errors: missing arguments, wrong types and invalid choices, also in nested arguments.",
 		playbook: `
 - hosts: localhost
   gather_facts: false

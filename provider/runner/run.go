@@ -18,10 +18,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// Run carries a run out until all of its processes have ended and its private data
-// directory is removed. When the context is done, or the run's timeout is over, the
-// processes are ended. The error is about this machine; that a play failed is a result. With
-// an error, the result says only whether it is certain that no task was carried out.
+// Run executes a run. It returns once all processes of the run have ended and its private data directory is removed.
+// The end of the context, or of the timeout of the run, ends the processes. The error is about this machine; a failed
+// play is a result. With an error, only Untouched of the result is set.
 func (r *Runner) Run(ctx context.Context, run Spec, w events.Watch) (Result, error) {
 	run, err := withProject(run)
 	if err != nil {
@@ -39,9 +38,9 @@ func (r *Runner) Run(ctx context.Context, run Spec, w events.Watch) (Result, err
 
 	res, err := r.run(ctx, run, p, w)
 
-	// What cannot be removed is emptied as far as possible, since it may hold secrets. The next provider removes it.
+	// Remove empties a directory that it cannot remove, since it may hold secrets. The start of the next provider removes
+	// the directory. The error does not change the result.
 	if rerr := workdir.Remove(p.Dir); rerr != nil {
-		// How the run went is true all the same.
 		res.Message = strings.TrimPrefix(res.Message+"; cannot remove a private data directory: "+rerr.Error(), "; ")
 	}
 
@@ -52,7 +51,7 @@ func invalid(message string) Result {
 	return Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: message, Untouched: true}
 }
 
-// run what was prepared.
+// run executes a plan.
 func (r *Runner) run(ctx context.Context, run Spec, p plan, w events.Watch) (Result, error) {
 	if run.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -84,7 +83,7 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, w events.Watch) (Res
 
 	ignores := (!absent || run.StateIgnored) && r.ignoresState(run, p)
 	if ignores && absent {
-		// It would be applied once more.
+		// The content would apply its changes once more.
 		return Result{Phase: common.PhaseSucceeded, IgnoresState: true, Untouched: true}, nil
 	}
 
@@ -99,7 +98,7 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, w events.Watch) (Res
 
 	switch {
 	case errors.Is(err, unix.E2BIG):
-		// Only the variables of the configuration can be that long.
+		// Only the variables of the ProviderConfig can be that long.
 		return invalid(run.Inputs.Config + ": spec.vars are too long for an environment"), nil
 	case isOutOfMemory(err) && cause == nil:
 		cause = err
@@ -112,7 +111,7 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, w events.Watch) (Res
 	}
 
 	if err != nil {
-		// The supervisor did not say how it ended.
+		// The exit status is not known.
 		code = -1
 	}
 

@@ -14,13 +14,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/warm"
 )
 
-// The oldest versions with events that are understood.
+// The oldest supported versions.
 const (
 	oldestCore   = "2.16"
 	oldestRunner = "2.3"
 )
 
-// A Runner carries runs out, any number at the same time. Use New.
+// A Runner executes runs, any number at the same time. New makes one.
 type Runner struct {
 	Options
 
@@ -29,48 +29,48 @@ type Runner struct {
 	// name returns the name of the next private data directory.
 	name func() string
 
-	// python is the argv of the interpreter that has ansible-runner, and play of
-	// ansible-playbook.
+	// python is the argv of the interpreter of ansible-runner, and play is the argv of ansible-playbook.
 	python, play []string
-	// keeper has the process that is kept; nil for none.
+	// keeper keeps the warm process; nil for none.
 	keeper *warm.Keeper
 }
 
 // Options of a Runner.
 type Options struct {
-	// Grace is how long the processes of a run may take to end after SIGTERM, before they are killed.
+	// Grace is the time between SIGTERM and SIGKILL when the processes of a run are ended.
 	Grace time.Duration
-	// Shipped is the directory with the provider's own collections, which come before all others, so that no content
-	// can take their place.
+	// Shipped is the directory with the provider's own collections. It is the first in the search path, so that content
+	// cannot replace them.
 	Shipped string
 	// Policy confines and limits runs.
 	Policy sandbox.Policy
-	// Lock that is held until no process of a run is left, whatever becomes of this one.
+	// Lock is a locked file that every supervisor inherits: the lock is held until no process of a run is left, also
+	// after the death of this process.
 	Lock *os.File
-	// Warm says how a process is kept that has imported Ansible.
+	// Warm configures warm starts.
 	Warm Warm
-	// Cluster with the API server that runs may reach, if their inputs say so; nil for none.
+	// Cluster gives runs with spec.kubernetes access to the API server; nil without a cluster.
 	Cluster Cluster
 }
 
-// Warm says how a process is kept that has imported Ansible, by which runs start several times
-// faster.
+// Warm configures warm starts: a process that has imported Ansible is kept, and runs fork from it.
 type Warm struct {
-	// Dir is the directory for the process's own, which no other provider may use; empty if none is kept.
+	// Dir is the directory for the directories of processes. No other provider may use it. If it is empty, no process is
+	// kept.
 	Dir string
-	// Odd is told what is odd about it.
-	Odd func(error)
-	// Started is told of each start: the reason of a cold one, which begins with one of a few words;
-	// empty for a warm one. It may be nil.
+	// Log reports why runs start cold.
+	Log func(error)
+	// Started is called with the reason of each cold start, which begins with one of a few words, and with an empty
+	// string for each warm start. It may be nil.
 	Started func(cold string)
 }
 
-// New returns a runner that makes private data directories in a directory. The directory is
-// made if need be; it must be on a local disk, and no other provider may use it. Its path and those of the options are
-// absolute. The error says which tool is missing.
+// New returns a runner that makes private data directories in dir. It makes dir if needed. The directory must be on a
+// local disk, and no other provider may use it. This path and the paths of the options are absolute. The error names a
+// missing tool.
 func New(dir string, o Options) (*Runner, error) {
-	// A run that knows the path of another run's file could change its mode, which Landlock
-	// does not prevent. Random names cannot be guessed.
+	// A run that knows the path of a file of another run could change the mode of the file, which Landlock does not
+	// prevent. Random names cannot be guessed.
 	r := &Runner{Options: o, dir: dir, name: rand.Text, environ: os.Environ()}
 
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
@@ -94,21 +94,21 @@ func New(dir string, o Options) (*Runner, error) {
 		return nil, err
 	}
 
-	// Unbuffered, so that the lines of its two streams keep their order in one pipe.
+	// Unbuffered (-u), so that the lines of its two streams keep their order in one pipe.
 	r.play = append(r.play, "-u", "-c", play, script)
 
-	// An interpreter with options is rare.
+	// The warm process does not support an interpreter with options, which is rare.
 	if r.Warm.Dir != "" && len(r.python) == 1 {
 		r.keeper = warm.New(warm.Options{
-			Python: r.python[0], Playbook: script, Driver: driver, Make: r.warmDirectory, Log: r.Warm.Odd,
+			Python: r.python[0], Playbook: script, Driver: driver, Make: r.warmDirectory, Log: r.Warm.Log,
 		})
 	}
 
 	return r, nil
 }
 
-// warmDirectory makes a directory for a process that is kept, and returns it with an environment: that
-// of a run without content and inputs.
+// warmDirectory makes a directory for a warm process. It returns the directory, and the environment of a run without
+// content and inputs.
 func (r *Runner) warmDirectory() (string, []string, error) {
 	if err := os.MkdirAll(r.Warm.Dir, 0o700); err != nil {
 		return "", nil, errors.Wrap(err, "cannot use the directory of the process that runs start from")
@@ -121,7 +121,7 @@ func (r *Runner) warmDirectory() (string, []string, error) {
 	return dir, env, makeDirectory(dir, "", []file{{Path: inputs.AnsibleConfigFile}})
 }
 
-// Close ends what the runner keeps. Runs go on.
+// Close ends the warm process. Runs in progress go on.
 func (r *Runner) Close() {
 	if r.keeper != nil {
 		r.keeper.Close()

@@ -31,10 +31,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// patience is how long tests wait for what is bound to happen.
+// patience is the time that tests wait for an event that must occur.
 const patience = time.Minute
 
-// TestMain lets the test binary be a provider to be killed.
+// TestMain lets the test binary be a provider that a test kills.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "provide" {
 		provide(os.Args[2], os.Args[3])
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 
 	flag.Parse()
 
-	// Many tests wait, for what ends and for hosts.
+	// Many tests wait for processes and hosts.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// provide runs a playbook for ever, started warm.
+// provide runs an endless playbook, with a warm start.
 func provide(dir, playbook string) {
 	lock, err := workdir.Lock(context.Background(), filepath.Join(dir, "lock"), nil)
 	if err != nil {
@@ -65,7 +65,7 @@ func provide(dir, playbook string) {
 	}
 
 	r, err := New(filepath.Join(dir, "runs"), Options{
-		Lock: lock, Warm: Warm{Dir: filepath.Join(dir, "warm"), Odd: func(err error) { panic(err) }},
+		Lock: lock, Warm: Warm{Dir: filepath.Join(dir, "warm"), Log: func(err error) { panic(err) }},
 	})
 	if err != nil {
 		panic(err)
@@ -79,7 +79,7 @@ func provide(dir, playbook string) {
 	fmt.Println(res, err)
 }
 
-// newRunner returns a runner in an empty directory. Its runs start warm, which is the default of the provider.
+// newRunner returns a runner in an empty directory. Its runs start warm, as by default.
 func newRunner(t *testing.T, o ...Options) *Runner {
 	t.Helper()
 
@@ -97,7 +97,7 @@ func newRunner(t *testing.T, o ...Options) *Runner {
 	return r
 }
 
-// newCold returns a runner in an empty directory. Its runs start as those in Pods and those of the command run do.
+// newCold returns a runner in an empty directory. Its runs start cold, as in Pods and in the command run.
 func newCold(t *testing.T, o ...Options) *Runner {
 	t.Helper()
 	needs.Ansible(t)
@@ -114,7 +114,7 @@ func newCold(t *testing.T, o ...Options) *Runner {
 	return r
 }
 
-// inline is a run of a playbook.
+// inline returns a run of a playbook.
 func inline(playbook string) Spec {
 	return Spec{
 		ID:      "run-1",
@@ -127,7 +127,7 @@ func inline(playbook string) Spec {
 	}
 }
 
-// must run, and leave nothing.
+// must executes a run, which must leave no files.
 func must(t *testing.T, r *Runner, run Spec) Result {
 	t.Helper()
 
@@ -146,7 +146,7 @@ func must(t *testing.T, r *Runner, run Spec) Result {
 	return res
 }
 
-// ignoreSummary compares how a run ended.
+// ignoreSummary leaves out the fields of a Result that do not tell how a run ended.
 func ignoreSummary() cmp.Option { return cmpopts.IgnoreFields(Result{}, "Summary", "IgnoresState") }
 
 func readJSON(t *testing.T, path string) any {
@@ -167,8 +167,8 @@ func readJSON(t *testing.T, path string) any {
 func TestRunVariables(t *testing.T) {
 	t.Parallel()
 
-	// Everything that a JSON string may hold arrives as it is: all of the first
-	// planes but surrogates, and what PyYAML takes for line ends or rejects.
+	// Every character of a JSON string is passed unchanged: all of the first
+	// planes except surrogates, and the characters that PyYAML takes for line ends or rejects.
 	var all strings.Builder
 	for c := range rune(0x3000) {
 		all.WriteRune(c)
@@ -245,17 +245,17 @@ func TestRunVariables(t *testing.T) {
 		},
 	}
 	if diff := cmp.Diff(want, readJSON(t, filepath.Join(dest, "out"))); diff != "" {
-		t.Errorf("Variables arrive exactly as they are, and the ansible.cfg says that mappings are merged.\n-want, +got:\n%s", diff)
+		t.Errorf("Variables should not change, and the ansible.cfg says that mappings are merged.\n-want, +got:\n%s", diff)
 	}
 
 	env, _ := os.ReadFile(filepath.Join(dest, "env"))
 	if !strings.Contains(string(env), "MINE=1\n") || strings.Contains(string(env), "TOKEN_OF_THE_PROVIDER") {
-		t.Errorf("A play sees the configuration's environment, and not the provider's.\ngot:\n%s", env)
+		t.Errorf("A play should have the environment of the ProviderConfig, and not that of the provider.\ngot:\n%s", env)
 	}
 
 	secret, _ := os.ReadFile(filepath.Join(dest, "secret"))
 	if diff := cmp.Diff("s3cr3t", string(secret)); diff != "" {
-		t.Errorf("Credentials are beside the playbook.\n-want, +got:\n%s", diff)
+		t.Errorf("Credentials should be in the directory of the playbook.\n-want, +got:\n%s", diff)
 	}
 }
 
@@ -299,7 +299,7 @@ func TestRunContent(t *testing.T) {
 
 	wantTasks := []string{"", "Gathering Facts", "acme.first : ansible.builtin.shell", "", "Gathering Facts", "acme.demo.second : Log", "acme.demo.second : Log"}
 	if diff := cmp.Diff(wantTasks, tasks); diff != "" {
-		t.Errorf("Progress names the tasks as Ansible displays them.\n-want, +got:\n%s", diff)
+		t.Errorf("Progress should name the tasks as Ansible displays them.\n-want, +got:\n%s", diff)
 	}
 
 	run.Inputs.Roles = nil
@@ -311,7 +311,7 @@ func TestRunContent(t *testing.T) {
 
 	got, _ := os.ReadFile(dest)
 	if diff := cmp.Diff("first h2\nsecond h2\nthird h2\n", string(got)); diff != "" {
-		t.Errorf("Roles run in order, playbooks by name, on the hosts of all inventories that the limit leaves.\n-want, +got:\n%s", diff)
+		t.Errorf("Roles should run in order, playbooks by name, on the hosts of all inventories that match the limit.\n-want, +got:\n%s", diff)
 	}
 }
 
@@ -325,7 +325,7 @@ func TestRunFailures(t *testing.T) {
 
 	try(t, map[string]trial{
 		"Task": {
-			reason:   "A failing task is named, and secrets are not.",
+			reason:   "The message names a failed task, and shows no secrets.",
 			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - name: Log in\n    ansible.builtin.fail: {msg: 'bad {{ password }}'}\n",
 			inputs: func(in *inputs.Inputs) {
 				in.VarFiles = []inputs.File{{Data: []byte("password: hunter22\n"), Secret: true}}
@@ -333,12 +333,12 @@ func TestRunFailures(t *testing.T) {
 			want: failing(ReasonTaskFailed, `task "Log in" failed on host "localhost": bad ********`),
 		},
 		"NoTasks": {
-			reason:   "A play without tasks, such as that of a role that is still empty, has nothing to do for its hosts.",
+			reason:   "A play without tasks, for example of an empty role, succeeds.",
 			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks: []\n",
 			want:     Result{Phase: common.PhaseSucceeded, Untouched: true},
 		},
 		"Limit": {
-			reason:   "A run whose limit leaves no host fails.",
+			reason:   "A run with a limit that no host matches fails.",
 			playbook: "- hosts: all\n  tasks:\n  - ansible.builtin.ping:\n",
 			inputs: func(in *inputs.Inputs) {
 				in.Parameters.Limit, in.Inventories = "h2", []inputs.File{{Data: []byte("h1\n")}}
@@ -346,7 +346,7 @@ func TestRunFailures(t *testing.T) {
 			want: refused(ReasonNoHostsMatched, "no host matched, so that nothing was done: Could not match supplied host pattern, ignoring: h2"),
 		},
 		"BadInventory": {
-			reason:   "So does one with an inventory that nothing can read, be there others or not. It is named.",
+			reason:   "A run with an unreadable inventory fails, also if it has others. The message names the inventory.",
 			playbook: "- hosts: all\n  tasks: []\n",
 			inputs: func(in *inputs.Inputs) {
 				in.Inventories = []inputs.File{{Data: []byte("h1\n")}, {Data: []byte("[web\nh1\n"), Name: `ConfigMap "a/b", key "c"`}}
@@ -354,31 +354,31 @@ func TestRunFailures(t *testing.T) {
 			want: refused(ReasonPlaybookError, `Completely failed to parse inventory source ConfigMap "a/b", key "c": `+"Failed to parse inventory with 'yaml' plugin: YAML parsing failed: While parsing a flow sequence did not find expected ',' or ']'.\n"+"Failed to parse inventory with 'ini' plugin: Failed to parse inventory: not enough values to unpack (expected 3, got 2)"),
 		},
 		"Tags": {
-			reason:   "So does one with tags that no task has.",
+			reason:   "A run with tags that no task has fails.",
 			playbook: "- hosts: localhost\n  gather_subset: ['!all']\n  tasks:\n  - ansible.builtin.debug:\n",
 			inputs:   func(in *inputs.Inputs) { in.Parameters.Tags = []string{"nonsense"} },
 			want:     failing(ReasonNoTasksMatched, "no task has the tags, so that nothing was done"),
 		},
 		"Playbook": {
-			reason:   "An error in the playbook is explained, without paths of this machine.",
+			reason:   "The message has the error in the playbook, without paths of this machine.",
 			playbook: "- hosts: localhost\n  roles: [acme.nothing]\n",
 			want:     refused(ReasonPlaybookError, "the role 'acme.nothing' was not found; unless it is misspelt, its role or collection is to be in spec.requirements of the configuration, or in the requirements.yml of a project\nOrigin: playbook.yml:2:11"),
 		},
 		"Prompt": {
-			reason: "Nothing can wait for input: neither the play, nor a task, nor the vault.",
+			reason: "Neither the play, nor a task, nor the vault can wait for input.",
 			playbook: "- hosts: localhost\n  gather_facts: false\n  vars_prompt: [{name: a, prompt: A}]\n  tasks:\n" +
 				"  - ansible.builtin.pause: {prompt: B}\n" +
 				"  - ansible.builtin.shell: (read x </dev/tty || echo none) 2>/dev/null; exit 1\n",
 			want: failing(ReasonTaskFailed, `task "ansible.builtin.shell" failed on host "localhost": non-zero return code: none`),
 		},
 		"Vault": {
-			reason:   "A vault that would ask for its password is an error.",
+			reason:   "A vault that prompts for its password is an error.",
 			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug:\n",
 			inputs:   func(in *inputs.Inputs) { in.Env = map[string]string{"ANSIBLE_VAULT_IDENTITY_LIST": "a@prompt"} },
 			want:     refused(ReasonPlaybookError, ""),
 		},
 		"Memory": {
-			reason:   "A run that takes too much memory fails, by its own fault.",
+			reason:   "A run that uses too much memory fails with a result, and not with an error of the machine.",
 			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.command: sleep 1000\n",
 			option: func(r *Runner) {
 				r.Policy = sandbox.Policy{Limits: sandbox.Limits{Together: 20 << 20, Share: "its share"}}
@@ -387,7 +387,7 @@ func TestRunFailures(t *testing.T) {
 			says: []string{"took more memory than 20 MiB, its share, "},
 		},
 		"LongEnvironment": {
-			reason:   "An environment that is too long is a mistake in the configuration, which is tried again in vain.",
+			reason:   "An environment that is too long is an error in the ProviderConfig, and not of the machine.",
 			playbook: "- hosts: localhost",
 			inputs: func(in *inputs.Inputs) {
 				in.Config, in.Env = `ProviderConfig "x"`, map[string]string{"LONG": strings.Repeat("x", 1<<20)}
@@ -396,7 +396,7 @@ func TestRunFailures(t *testing.T) {
 			want: refused(ReasonInvalidInputs, `ProviderConfig "x": spec.vars are too long for an environment`),
 		},
 		"TooManySecrets": {
-			reason:   "What cannot be hidden from reports is not run with.",
+			reason:   "A run with more secrets than can be redacted does not start.",
 			playbook: "- hosts: localhost",
 			inputs: func(in *inputs.Inputs) {
 				in.Inventories = []inputs.File{{Name: "hosts", Data: []byte(lines.String()), Secret: true}}
@@ -406,7 +406,7 @@ func TestRunFailures(t *testing.T) {
 	})
 }
 
-// TestRunHints says what to do about failures of Ansible's.
+// TestRunHints has failures with a hint for the user.
 func TestRunHints(t *testing.T) {
 	t.Parallel()
 
@@ -416,14 +416,14 @@ func TestRunHints(t *testing.T) {
 	}
 
 	if sandbox.Landlock() == 0 {
-		needs.Machinef(t, "There is no Landlock here.")
+		needs.Machinef(t, "This kernel has no Landlock.")
 	}
 
 	play := func(task string) string { return "- hosts: web\n  gather_facts: false\n  tasks:\n  - " + task + "\n" }
 
 	try(t, map[string]trial{
 		"Delegated": {
-			reason:   "A task that is delegated to localhost may do what tasks on localhost may.",
+			reason:   "A task that is delegated to localhost is confined like tasks on localhost.",
 			playbook: play("{ansible.builtin.copy: {content: x, dest: " + t.TempDir() + "/x}, delegate_to: localhost}"),
 			inputs:   configured("", "web\n"), option: confined,
 			want: failing(ReasonTaskFailed, ""), says: []string{`host "web"`, "Permission denied", "--write-path"},
@@ -435,7 +435,7 @@ func TestRunHints(t *testing.T) {
 			want:     failing(common.ReasonHostUnreachable, ""), says: []string{"Connection refused; this address is the provider itself", "ansible_connection: local"},
 		},
 		"Role": {
-			reason:   "A role that is not there is named without the directories that were searched.",
+			reason:   "The error about a missing role does not have the directories that were searched.",
 			playbook: play("ansible.builtin.include_role: {name: acme.missing.role}"),
 			inputs:   configured("", "web ansible_connection=local\n"),
 			want:     failing(ReasonTaskFailed, ""), says: []string{"the role 'acme.missing.role' was not found; unless it is misspelt, its role or collection is to be in spec.requirements of the configuration"},
@@ -460,15 +460,15 @@ func TestRunWaitsForAsync(t *testing.T) {
 	}
 
 	try(t, map[string]trial{"Hosts": {
-		reason:   "This machine needs no inventory, a task may be delegated to it, and an inventory may name it.",
+		reason:   "localhost needs no inventory, a task may be delegated to it, and an inventory may name it.",
 		playbook: play("localhost", "") + play("other", "    delegate_to: localhost\n") + play("web", ""),
 		inputs:   configured("", "web ansible_connection=local\nother\n"),
 		outputs:  `{"localhost":"done","other":"done","web":"done"}`,
 	}})
 }
 
-// asynchronous is a playbook that leaves a task behind and then takes for
-// ever. The task says its process id in a file, and ignores SIGTERM.
+// asynchronous returns a playbook that starts an asynchronous task and then runs for
+// ever. The task writes its process id into a file, and ignores SIGTERM.
 func asynchronous(pidfile string) string {
 	return `
 - name: Endless
@@ -483,7 +483,7 @@ func asynchronous(pidfile string) string {
 `
 }
 
-// left returns the command lines of the processes that have a text in their
+// left returns the command lines of the processes with a text in their
 // environment.
 func left(t *testing.T, text string) []string {
 	t.Helper()
@@ -525,7 +525,7 @@ func TestRunEnded(t *testing.T) {
 		want   Result
 	}{
 		"Canceled": {
-			reason: "A run that is canceled ends with everything that it started.",
+			reason: "All processes of a canceled run end.",
 			runner: newRunner,
 			cause:  context.Canceled,
 			want: Result{
@@ -533,7 +533,7 @@ func TestRunEnded(t *testing.T) {
 			},
 		},
 		"TimedOut": {
-			reason: "So does one that takes too long.",
+			reason: "All processes of a run that timed out end.",
 			runner: newCold,
 			cause:  errTimedOut,
 			want: Result{
@@ -574,15 +574,15 @@ func TestRunEnded(t *testing.T) {
 	}
 }
 
-// TestAttackEvents has a play write an event, and display untrusted values that look like what ansible-runner's callback
-// plugin writes to announce one.
+// TestAttackEvents has a play write an event, and display untrusted values that look like what ansible-runner's
+// callback plugin writes to mark one.
 func TestAttackEvents(t *testing.T) {
 	t.Parallel()
 
 	const event = `{"uuid": "00000000-0000-4000-8000-000000000000", "event": "playbook_on_stats", "event_data": {"processed": {"localhost": 9}, "artifact_data": {"forged": true}}}`
 
 	names := []string{"before"}
-	// The event that has outputs, an event without anything, one with a path, and what is no event.
+	// The event with outputs, an empty event, an event with a path, and text that is not an event.
 	for _, value := range []string{
 		event, `{"uuid": "00000000-0000-4000-8000-000000000000"}`, `{"uuid": "../../../project/forged"}`, `["uuid"]`, strings.Repeat("[", 100000),
 	} {
@@ -593,7 +593,7 @@ func TestAttackEvents(t *testing.T) {
 	vars, err := json.Marshal(map[string]any{"names": names})
 	needs.OK(t, err)
 
-	// The play itself finds its hosts, so that it is its own output that is written into.
+	// The play itself lists its hosts, so that the values are in its own output.
 	run := inline(`
 - hosts: "{{ lookup('pipe', 'cat event >/proc/$PPID/fd/1; echo localhost') }}"
   gather_facts: false
@@ -607,12 +607,12 @@ func TestAttackEvents(t *testing.T) {
 
 	res := must(t, newRunner(t), run)
 	if res.Phase != common.PhaseSucceeded {
-		t.Fatalf("A value ends no run: %s: %s", res.Reason, res.Message)
+		t.Fatalf("A value should not end a run: %s: %s", res.Reason, res.Message)
 	}
 
 	want := common.HostTotals{OK: 1, Changed: 1}
 	if diff := cmp.Diff(want, res.Summary.Totals); diff != "" || res.Summary.Outputs != nil {
-		t.Errorf("A value is no event, and hides none.\nwant no outputs, got %s\n-want totals, +got:\n%s", res.Summary.Outputs, diff)
+		t.Errorf("A value should not be taken for an event, and should not hide one.\nwant no outputs, got %s\n-want totals, +got:\n%s", res.Summary.Outputs, diff)
 	}
 }
 
@@ -624,11 +624,12 @@ func TestRunTimeout(t *testing.T) {
 
 	got := must(t, newRunner(t), run)
 	if got.Phase != common.PhaseTimedOut || got.Reason != ReasonTimedOut || !strings.HasPrefix(got.Message, "timed out after 1ns ") {
-		t.Errorf("A timeout may be over before anything has started.\nRun(...): got %+v", got)
+		t.Errorf("A timeout may be over before a process has started.\nRun(...): got %+v", got)
 	}
 }
 
-// TestOwnerKilled kills a provider whose run started warm. TestRunOwnerKilled of package supervisor has a cold one.
+// TestOwnerKilled kills a provider with a run that started warm. TestRunOwnerKilled of package supervisor has a cold
+// start.
 func TestOwnerKilled(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
@@ -649,7 +650,7 @@ func TestOwnerKilled(t *testing.T) {
 
 	lock, err := workdir.Lock(ctx, filepath.Join(dir, "lock"), nil)
 	if err != nil {
-		t.Fatalf("The lock is free when nothing is left of the run: %v", err)
+		t.Fatalf("The lock should be free once all processes of the run have ended: %v", err)
 	}
 	defer lock.Close()
 
@@ -658,10 +659,10 @@ func TestOwnerKilled(t *testing.T) {
 	}
 }
 
-// How a run went is true whatever becomes of its directory, which has nothing secret in it any more.
+// TestRunCannotBeRemoved has a directory that cannot be removed. The run keeps its result, and no secret is left.
 func TestRunCannotBeRemoved(t *testing.T) {
 	t.Parallel()
-	needs.Root(t, "Only root can mount what keeps a directory.")
+	needs.Root(t, "Only root can mount a file system that keeps a directory.")
 
 	r := newRunner(t)
 	run := inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n" +
@@ -670,7 +671,7 @@ func TestRunCannotBeRemoved(t *testing.T) {
 
 	res, err := r.Run(t.Context(), run, events.Watch{})
 	if err != nil || res.Phase != common.PhaseSucceeded {
-		needs.Machinef(t, "Nothing can be mounted here: %v: %s: %s", err, res.Phase, res.Message)
+		needs.Machinef(t, "cannot mount a file system here: %v: %s: %s", err, res.Phase, res.Message)
 	}
 
 	pwd, err := os.ReadFile(filepath.Join(r.dir, "pwd"))
@@ -697,7 +698,7 @@ func TestRunCannotBeRemoved(t *testing.T) {
 	}
 }
 
-// TestRunBroken has a machine on which no run can begin or end.
+// TestRunBroken has a machine on which runs cannot begin or end.
 func TestRunBroken(t *testing.T) {
 	t.Parallel()
 
@@ -708,12 +709,12 @@ func TestRunBroken(t *testing.T) {
 		touched bool
 	}{
 		"Disk": {
-			reason: "There is no room for the files of the run.",
+			reason: "There is no disk space for the files of the run.",
 			disk:   "8k",
 			want:   `^cannot .* private data directory: .*no space left on device$`,
 		},
 		"Full": {
-			reason:  "There is room for the files of the run, and not for a module and its events. What Ansible tells is lost.",
+			reason:  "There is disk space for the files of the run, but not for a module and its events. The events of Ansible are lost.",
 			disk:    "80k",
 			want:    `the disk of --state-dir is full: .*OSError: \[Errno 28\] No space left on device`,
 			touched: true,
@@ -746,6 +747,6 @@ func TestNewWithoutTools(t *testing.T) {
 
 	_, err := New(t.TempDir(), Options{})
 	if diff := cmp.Diff(cmpopts.AnyError, err, cmpopts.EquateErrors()); diff != "" {
-		t.Errorf("Without the tools there is no runner.\nNew(...): -want error, +got error:\n%s", diff)
+		t.Errorf("Without the tools, New should fail.\nNew(...): -want error, +got error:\n%s", diff)
 	}
 }

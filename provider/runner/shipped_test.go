@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// parses says whether a runner should parse what Ansible ships.
+// parses tests whether a runner parses the YAML that Ansible ships.
 func parses(t *testing.T, r *Runner, log string, want bool) {
 	t.Helper()
 
@@ -30,8 +30,8 @@ func parses(t *testing.T, r *Runner, log string, want bool) {
 	}
 }
 
-// withShipped returns a runner with the ansible-playbook that the image has. It writes what it parses
-// to a log.
+// withShipped returns a runner with the ansible-playbook of the image. It writes the names of the documents that it
+// parses to a log.
 func withShipped(t *testing.T, log, line string) *Runner {
 	t.Helper()
 

@@ -21,18 +21,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
 )
 
-// A Spec is everything that a Runner needs to carry out one run: plain values, none of
-// which refers to the API server.
+// A Spec is everything that a Runner needs to execute one run. It refers to no object of the API server.
 type Spec struct {
-	// ID of the run, unique. It is no secret: the object's status has it.
+	// ID of the run, unique. It is not a secret: it is in the status of the object.
 	ID string
-	// Mode is whether the run may change anything.
+	// Mode says whether the run may change anything.
 	Mode common.RunMode
 	// State that the run is to bring about.
 	State common.RunState
 	// Trigger is why the run was started.
 	Trigger common.RunTrigger
-	// Attempt for these inputs, from 1.
+	// Attempt is the number of the attempt with these inputs, from 1.
 	Attempt int64
 	// Object that the run belongs to.
 	Object Object
@@ -44,25 +43,24 @@ type Spec struct {
 	Timeout time.Duration
 	// Dependents are the kinds of objects that earlier runs have made in the cluster.
 	Dependents []common.DependentKind
-	// Reported is what earlier runs have set of the status of the XR; nil for nothing.
+	// Reported is the part of the status of the XR that earlier runs have set; nil for none.
 	Reported json.RawMessage `json:",omitempty"`
 	// Withheld fields of that status.
 	Withheld common.Withheld `json:",omitempty"`
-	// StateIgnored is true if the content of the last run that succeeded was known not to look at the state. Without it
-	// a deletion runs content, whatever is known of it: what it makes may be gone since, such as a role that is misspelt.
+	// StateIgnored is true if the content of the last successful run was known not to use the state. If it is false, a
+	// deletion executes the content in any case: the present content may differ, for example by a misspelt role.
 	StateIgnored bool
-	// Approved is true for a run that was approved. It happens only with the content that the
-	// check before it used.
+	// Approved is true for an approved run. It must use the same content as the check that was approved.
 	Approved bool
 	// Diff is true for an apply that shows its differences. Checks always do.
 	Diff bool `json:",omitempty"`
-	// Only are options with which ansible-playbook says something of the plays, and plays nothing.
+	// Only are options with which ansible-playbook describes the plays and does not run them, such as --list-tasks.
 	Only []string `json:",omitempty"`
-	// KeepOutput is true if the result is to have the end of what the run displays.
+	// KeepOutput is true if the result is to have the end of the display of the run.
 	KeepOutput bool
 }
 
-// Limit is the timeout as a message has it, with the flag that has shortened it.
+// Limit returns the timeout for a message, with the flag that has shortened it, if any.
 func (s Spec) Limit() string {
 	asked := s.Inputs.Parameters.Timeout
 	if asked == nil || asked.Duration > 0 && asked.Duration <= s.Timeout {
@@ -72,7 +70,7 @@ func (s Spec) Limit() string {
 	return s.Timeout.String() + " (the longest that the provider's --max-timeout allows)"
 }
 
-// An Object is what the content is told about its AnsibleRun.
+// An Object is the metadata of an AnsibleRun that the content receives.
 type Object struct {
 	Name        string
 	Namespace   string
@@ -84,16 +82,15 @@ type Object struct {
 	Owner Owner
 }
 
-// An Owner is an XR. Its namespace is that of the object, or it has none.
+// An Owner is an XR: in the namespace of the object, or cluster scoped.
 type Owner struct {
 	Group, Kind, Name string
 }
 
-// labelClaimNamespace is what Crossplane writes on what it composes for a claim.
+// labelClaimNamespace is the label that Crossplane sets on resources that it composes for a claim.
 const labelClaimNamespace = "crossplane.io/claim-namespace"
 
-// Tenant that the object belongs to: its namespace, or that of the claim that it was
-// composed for; empty when it has neither.
+// Tenant returns the namespace of the object, or of the claim that it was composed for; empty if it has neither.
 func (o Object) Tenant() string {
 	if o.Namespace != "" {
 		return o.Namespace
@@ -102,7 +99,7 @@ func (o Object) Tenant() string {
 	return o.Labels[labelClaimNamespace]
 }
 
-// ObjectOf returns what the content is told about o, as it is now. Without an external name it has its own.
+// ObjectOf returns the present metadata of o. The name is the default of the external name.
 func ObjectOf(o metav1.Object) Object {
 	annotations := maps.Collect(maps.All(o.GetAnnotations()))
 	annotations[xpmeta.AnnotationKeyExternalName] = cmp.Or(annotations[xpmeta.AnnotationKeyExternalName], o.GetName())
@@ -118,7 +115,7 @@ func ObjectOf(o metav1.Object) Object {
 	}
 }
 
-// approvable returns the annotations that an approval stands for. Content that requires approvals is told of no others.
+// approvable returns the annotations that an approval covers. Content that requires approvals receives no others.
 func (o Object) approvable() map[string]string {
 	a := maps.Collect(maps.All(o.Annotations))
 	maps.DeleteFunc(a, func(name, _ string) bool { return treats(name) })
@@ -126,15 +123,15 @@ func (o Object) approvable() map[string]string {
 	return a
 }
 
-// annotationResourceName is what the Composition calls the object.
+// annotationResourceName has the name of the resource in the Composition.
 const annotationResourceName = "crossplane.io/composition-resource-name"
 
-// treats is true for an annotation that says how an object is treated, or that Crossplane, the provider or kubectl
-// write at any time: also between a check and its approved apply.
+// treats is true for an annotation of Crossplane, of its providers or of kubectl. These control how an object is
+// handled, or can change at any time, also between a check and its approved apply.
 func treats(annotation string) bool {
 	switch annotation {
 	case xpmeta.AnnotationKeyExternalName, annotationResourceName:
-		return false // They last, and content has a use for them.
+		return false // They do not change, and content uses them.
 	}
 
 	domain, _, _ := strings.Cut(annotation, "/")
@@ -144,17 +141,18 @@ func treats(annotation string) bool {
 	})
 }
 
-// digestLength of metadata, in hexadecimal digits.
+// digestLength is the length of a digest of metadata, in hexadecimal digits.
 const digestLength = 32
 
-// Digest identifies the labels, the annotations and the XR that content is told of where it requires approvals.
+// Digest returns a keyed digest of the metadata that an approval covers: the labels, the annotations of approvable, and
+// the XR.
 func (o Object) Digest(key []byte) string {
 	text, _ := json.Marshal([]any{values(o.Labels), o.approvable(), o.Owner}) //nolint:errchkjson // It has strings only.
 
 	return hex.EncodeToString(mac.Sum(key, "metadata", text))[:digestLength]
 }
 
-// ownerOf an object is what controls it.
+// ownerOf returns the controller of an object; zero for none.
 func ownerOf(o metav1.Object) Owner {
 	c := metav1.GetControllerOf(o)
 	if c == nil {

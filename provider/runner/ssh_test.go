@@ -18,7 +18,7 @@ func startSSHD(t *testing.T) *sshd.Server {
 	return sshd.Start(t, t.TempDir(), sshd.Options{})
 }
 
-// hostsOf is an inventory of hosts that are all one server.
+// hostsOf returns an inventory of hosts that are all the same server.
 func hostsOf(s *sshd.Server, vars string, names ...string) []byte {
 	var b bytes.Buffer
 
@@ -36,7 +36,7 @@ func TestRunSSH(t *testing.T) {
 	server, other := startSSHD(t), startSSHD(t)
 	key := inputs.File{Name: "id_ed25519", Data: server.Key, Secret: true}
 	known := inputs.File{Name: "known_hosts", Data: []byte(server.KnownHosts())}
-	// What the server has is not what is known of it.
+	// The host key of the server differs from the known one.
 	wrong := inputs.File{Name: "known_hosts", Data: []byte(fmt.Sprintf("[%s]:%d %s\n", server.Host, server.Port, other.HostKey))}
 	unreachable := failing(common.ReasonHostUnreachable, "")
 	via := func(vars string, credentials ...inputs.File) func(*inputs.Inputs) {
@@ -52,27 +52,27 @@ func TestRunSSH(t *testing.T) {
 
 	trials := map[string]trial{
 		"KeyInInventory": {
-			reason: "A key is found by its name, as users of provider-ansible write it. Without known hosts any host will do. " +
-				"Sockets have short names wherever the provider keeps its state.",
+			reason: "A key is found by its name, as users of crossplane-contrib/provider-ansible write it. Without known hosts, any host key is accepted. " +
+				"Paths of sockets are short, whatever the state directory of the provider is.",
 			inputs: via(identity, key),
 			option: func(r *Runner) { r.dir = filepath.Join(r.dir, strings.Repeat("d", 100)) },
 		},
 		"NoKey": {
-			reason: "Without a key the door is closed, and the user is told so.",
+			reason: "Without a key, the server refuses the login, and the message says so.",
 			inputs: via(""), want: unreachable, says: []string{"Permission denied (publickey)."},
 		},
 		"KnownHost": {
-			reason: "Arguments for ssh in an inventory replace those in the environment, but do not make known hosts unknown. " +
-				"An ansible.cfg may name the key. One whose last line end got lost on its way into a Secret is a key.",
+			reason: "Arguments of ssh in an inventory replace those of the environment, but the known hosts still apply. " +
+				"An ansible.cfg may name the key. A key without its last line end, which is easily lost in a Secret, works.",
 			inputs: via("ansible_ssh_common_args='-o LogLevel=ERROR'", known, inputs.File{Name: key.Name, Data: bytes.TrimSpace(key.Data), Secret: true},
 				inputs.File{Name: "ansible.cfg", Data: []byte("[defaults]\nprivate_key_file = id_ed25519\n")}),
 		},
 		"OtherHostKeyAndArguments": {
-			reason: "A host that is not the known one is not talked to, with arguments for ssh in an inventory neither.",
+			reason: "A connection to a host with another key fails, also with arguments of ssh in an inventory.",
 			inputs: via(identity+" ansible_ssh_common_args='-o LogLevel=ERROR'", key, wrong), want: unreachable, says: []string{changed},
 		},
 		"UnknownHost": {
-			reason: "When host keys are asked for, none is learnt on the way.",
+			reason: "With host key checking, an unknown host key is not accepted and stored.",
 			inputs: func(in *inputs.Inputs) {
 				via(identity, key)(in)
 				in.Env = map[string]string{"ANSIBLE_SSH_HOST_KEY_CHECKING": "yes"}

@@ -18,8 +18,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// Bounds of the search for the state: what has more files, or more bytes, may look at it. A file that is larger than
-// maxSearched is none of a playbook or a role.
+// Limits of the search for uses of the state. Content with more files or bytes is assumed to use the state. A file that
+// is larger than maxSearched is not searched: it is not a file of a playbook or a role.
 const (
 	maxSearchedFiles = 5_000
 	maxSearchedBytes = 32 << 20
@@ -29,14 +29,14 @@ const (
 // errFound ends a search.
 var errFound = errors.New("the content may look at the state")
 
-// ignoresState is true for content that cannot do anything else in the state absent, since neither the provider's
-// variable nor that of the state occurs in its text: in the private data directory, which was written, in installed
-// roles, in playbooks, roles and plugins of installed collections, and in variables. Content from elsewhere, or that is
-// encrypted, may.
+// ignoresState is true for content that does the same in the state absent as in the state present, because neither the
+// name of the provider's variable nor that of the state variable occurs in its text. The text is the private data
+// directory on disk, installed roles, playbooks, roles and plugins of installed collections, and variables. The result
+// is false for encrypted content and for content from other places.
 func (r *Runner) ignoresState(run Spec, p plan) bool {
 	params := run.Inputs.Parameters
 
-	// Deletion runs what it says.
+	// The user has said what a deletion does.
 	if params.OnDelete != nil {
 		return false
 	}
@@ -51,7 +51,7 @@ func (r *Runner) ignoresState(run Spec, p plan) bool {
 
 	s.found = slices.ContainsFunc(p.Env, func(v string) bool { return r.leadsElsewhere(run, p.Dir, v) })
 
-	// The image of another may have content.
+	// An image of the user may contain roles and collections.
 	s.found = s.found || run.Inputs.Execution.Image != ""
 
 	for _, raw := range []*runtime.RawExtension{params.Vars, params.UnsafeVars} {
@@ -72,8 +72,8 @@ func (r *Runner) ignoresState(run Spec, p plan) bool {
 	return !s.found
 }
 
-// leadsElsewhere is true for a variable of the environment by which roles or collections are found that are not
-// searched.
+// leadsElsewhere is true for an environment variable, as name=value, with a search path of roles or collections that
+// has a directory outside the search of ignoresState.
 func (r *Runner) leadsElsewhere(run Spec, dir, variable string) bool {
 	name, paths, _ := strings.Cut(variable, "=")
 	if name != "ANSIBLE_ROLES_PATH" && name != "ANSIBLE_COLLECTIONS_PATH" {
@@ -97,7 +97,7 @@ func (r *Runner) leadsElsewhere(run Spec, dir, variable string) bool {
 type search struct {
 	words        [][]byte
 	files, bytes int
-	// found is true once there is a word, or there may be.
+	// found is true once a word was found, or text was not readable.
 	found bool
 }
 
@@ -106,7 +106,7 @@ func (s *search) text(text []byte) {
 		slices.ContainsFunc(s.words, func(word []byte) bool { return bytes.Contains(text, word) })
 }
 
-// directory searches the files in those of its directories that patterns match.
+// directory searches the files in the directories of dir that match the patterns.
 func (s *search) directory(dir string, patterns ...string) {
 	if dir == "" || s.found {
 		return
@@ -120,7 +120,7 @@ func (s *search) directory(dir string, patterns ...string) {
 	defer root.Close() //nolint:errcheck // It was only read.
 
 	for _, pattern := range patterns {
-		names, _ := fs.Glob(root.FS(), pattern) // The patterns are sound.
+		names, _ := fs.Glob(root.FS(), pattern) // The patterns are valid.
 		for _, name := range names {
 			if err := fs.WalkDir(root.FS(), name, s.file(root.FS())); err != nil {
 				s.found = true
@@ -130,7 +130,7 @@ func (s *search) directory(dir string, patterns ...string) {
 	}
 }
 
-// file searches a file. What it links to is searched itself.
+// file returns a function that searches a regular file. Links lead to files that are searched as well.
 func (s *search) file(in fs.FS) fs.WalkDirFunc {
 	return func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {

@@ -22,66 +22,66 @@ func TestIgnoresState(t *testing.T) {
 
 	for name, tc := range map[string]struct {
 		reason string
-		// set and project have files besides those of a project.
+		// set and project are additional files of the content set and of the project.
 		set, project map[string]string
 		change       func(*Spec)
 		want         bool
 	}{
-		"Unaware":   {reason: "Nothing of it looks at the state.", want: true},
-		"Role":      {reason: "A role of the project does.", project: map[string]string{"roles/site/tasks/main.yml": aware}},
-		"Installed": {reason: "An installed role does.", set: map[string]string{"roles/acme.site/tasks/main.yml": aware}},
+		"Unaware":   {reason: "No content uses the state.", want: true},
+		"Role":      {reason: "A role of the project uses the state.", project: map[string]string{"roles/site/tasks/main.yml": aware}},
+		"Installed": {reason: "An installed role uses the state.", set: map[string]string{"roles/acme.site/tasks/main.yml": aware}},
 		"InCollection": {
-			reason: "A role of an installed collection does.",
+			reason: "A role of an installed collection uses the state.",
 			set:    map[string]string{"collections/ansible_collections/acme/site/roles/web/tasks/main.yml": aware},
 		},
 		"Plugins": {
-			reason: "A plugin of one finds all variables.",
+			reason: "A plugin of an installed collection uses the state.",
 			set:    map[string]string{"collections/ansible_collections/acme/site/plugins/action/web.py": "task_vars['ansible_provider_meta']\n"},
 		},
 		"Beside": {
-			reason: "What is beside the roles of a collection is not run by itself.", want: true,
+			reason: "Other directories of a collection are not searched: a playbook does not run them by itself.", want: true,
 			set: map[string]string{"collections/ansible_collections/acme/site/tests/main.yml": aware},
 		},
 		"OtherVariable": {
-			reason: "A variable of the user has the state.", project: map[string]string{"roles/site/tasks/main.yml": "- debug: {msg: '{{ site_state }}'}\n"},
+			reason: "The content uses the state variable of the user.", project: map[string]string{"roles/site/tasks/main.yml": "- debug: {msg: '{{ site_state }}'}\n"},
 			change: func(s *Spec) { s.Inputs.Parameters.StateVariable = &common.StateVariable{Name: "site_state"} },
 		},
 		"OtherVariableUnused": {
-			reason: "A variable of the user that nothing looks at has it in vain.", want: true,
+			reason: "The content does not use the state variable of the user.", want: true,
 			change: func(s *Spec) { s.Inputs.Parameters.StateVariable = &common.StateVariable{Name: "site_state"} },
 		},
 		"Vars": {
-			reason: "A variable of the user is made of the state.",
+			reason: "A variable of the user has a template with the state.",
 			change: func(s *Spec) {
 				s.Inputs.Parameters.Vars = raw(`{"wanted": "{{ ansible_provider_meta.managed_resource.state }}"}`)
 			},
 		},
 		"VarFile": {
-			reason: "So may one of a file be.",
+			reason: "A variable in a file has a template with the state.",
 			change: func(s *Spec) {
 				s.Inputs.VarFiles = []inputs.File{{Data: []byte("wanted: '{{ ansible_provider_meta.x.state }}'\n")}}
 			},
 		},
 		"Encrypted": {
-			reason: "What is encrypted may look at it.", project: map[string]string{"tasks.yml": inputs.VaultHeader + "1.1;AES256\n3031\n"},
+			reason: "Encrypted content may use the state.", project: map[string]string{"tasks.yml": inputs.VaultHeader + "1.1;AES256\n3031\n"},
 		},
-		"Image": {reason: "An image may have roles.", change: func(s *Spec) { s.Inputs.Execution.Image = "example.org/ansible" }},
+		"Image": {reason: "An image of the user may contain roles.", change: func(s *Spec) { s.Inputs.Execution.Image = "example.org/ansible" }},
 		"Elsewhere": {
-			reason: "So may a directory of the configuration.", change: func(s *Spec) { s.Inputs.Env = map[string]string{"ANSIBLE_ROLES_PATH": "/tmp"} },
+			reason: "A roles path of the ProviderConfig may contain roles.", change: func(s *Spec) { s.Inputs.Env = map[string]string{"ANSIBLE_ROLES_PATH": "/tmp"} },
 		},
 		"Configured": {
-			reason: "So may one of the project's ansible.cfg.", project: map[string]string{"ansible.cfg": "[defaults]\nroles_path = /tmp\n"},
+			reason: "A roles path of the project's ansible.cfg may contain roles.", project: map[string]string{"ansible.cfg": "[defaults]\nroles_path = /tmp\n"},
 		},
 		"OwnRoles": {
-			reason: "The roles of the project are searched.", want: true,
+			reason: "A roles path in the project is searched.", want: true,
 			project: map[string]string{"ansible.cfg": "[defaults]\nroles_path = roles:more\n", "more/x/tasks/main.yml": unaware},
 		},
 		"NotThere": {
-			reason: "A directory that is not there has no roles.", want: true,
+			reason: "A directory that does not exist contains no roles.", want: true,
 			change: func(s *Spec) { s.Inputs.Env = map[string]string{"ANSIBLE_ROLES_PATH": "/none"} },
 		},
 		"Large": {
-			reason: "A large file is none of a role.", want: true,
+			reason: "A large file is not a file of a role.", want: true,
 			project: map[string]string{"files/a": strings.Repeat("a", maxSearched) + aware},
 		},
 	} {
@@ -118,7 +118,7 @@ func TestIgnoresState(t *testing.T) {
 	}
 }
 
-// TestPrepareAbsent says what the deletion of a project plays.
+// TestPrepareAbsent tests which playbook the deletion of a project plays.
 func TestPrepareAbsent(t *testing.T) {
 	set := content.Set{Dir: "/set", Content: common.Content{Project: &common.ContentItem{Name: "https://git.example.org/site.git"}}}
 
@@ -126,15 +126,15 @@ func TestPrepareAbsent(t *testing.T) {
 		reason   string
 		onDelete common.OnDelete
 		roles    []common.Role
-		// want are the arguments, and made the playbook that is not in the project.
+		// want are the arguments, and made is the text of the generated playbook.
 		want, made string
 	}{
-		"Tags":     {"Tags say what removes.", common.OnDelete{Tags: []string{"uninstall"}}, nil, "--tags=uninstall site.yml", ""},
-		"SkipTags": {"Or what does not.", common.OnDelete{SkipTags: []string{"uninstall"}}, nil, "--skip-tags=uninstall site.yml", ""},
-		"Playbook": {"Another playbook does.", common.OnDelete{Playbook: "remove.yml"}, nil, "remove.yml", ""},
-		"Inline":   {"So does the text of one.", common.OnDelete{PlaybookInline: "[]"}, nil, projectPlaybookFile, "[]"},
-		"Role":     {"So does a role.", common.OnDelete{Role: "clean"}, []common.Role{{Name: "clean"}}, projectPlaybookFile, "- name: \"clean\"\n  hosts: \"localhost\"\n  roles:\n  - role: \"clean\"\n"},
-		"Run":      {"What is asked for runs.", common.OnDelete{Policy: common.DeleteRun}, nil, "site.yml", ""},
+		"Tags":     {"onDelete sets tags.", common.OnDelete{Tags: []string{"uninstall"}}, nil, "--tags=uninstall site.yml", ""},
+		"SkipTags": {"onDelete sets skipTags.", common.OnDelete{SkipTags: []string{"uninstall"}}, nil, "--skip-tags=uninstall site.yml", ""},
+		"Playbook": {"onDelete sets another playbook.", common.OnDelete{Playbook: "remove.yml"}, nil, "remove.yml", ""},
+		"Inline":   {"onDelete sets an inline playbook.", common.OnDelete{PlaybookInline: "[]"}, nil, projectPlaybookFile, "[]"},
+		"Role":     {"onDelete sets a role.", common.OnDelete{Role: "clean"}, []common.Role{{Name: "clean"}}, projectPlaybookFile, "- name: \"clean\"\n  hosts: \"localhost\"\n  roles:\n  - role: \"clean\"\n"},
+		"Run":      {"The policy Run runs the playbook of the object.", common.OnDelete{Policy: common.DeleteRun}, nil, "site.yml", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := ofProject(set, "site.yml")
@@ -158,7 +158,7 @@ func TestPrepareAbsent(t *testing.T) {
 	}
 }
 
-// TestRunAbsent carries out the deletion of a project with a playbook that does not look at the state.
+// TestRunAbsent runs the deletion of a project with a playbook that does not use the state.
 func TestRunAbsent(t *testing.T) {
 	t.Parallel()
 
@@ -170,14 +170,14 @@ func TestRunAbsent(t *testing.T) {
 	aware.State = common.StateAbsent
 
 	if res := must(t, newRunner(t), aware); !strings.Contains(res.Output, "note absent") {
-		t.Errorf("Content that looks at the state should run: %s", res.Output)
+		t.Errorf("Content that uses the state should run: %s", res.Output)
 	}
 
 	ignorant := ofProject(projectSet(t, note("site")), "site.yml")
 	ignorant.State = common.StateAbsent
 
 	if res := must(t, newRunner(t), ignorant); !strings.Contains(res.Output, "note site") {
-		t.Errorf("Content should run if what ran before may have looked at the state: %s", res.Output)
+		t.Errorf("Content should run if the previous content may have used the state: %s", res.Output)
 	}
 
 	ignorant.StateIgnored = true
@@ -189,14 +189,14 @@ func TestRunAbsent(t *testing.T) {
 	}
 }
 
-// TestIgnoresStateBounds has more files than are searched, and a set that is not there.
+// TestIgnoresStateBounds has more files than are searched, and a set that does not exist.
 func TestIgnoresStateBounds(t *testing.T) {
 	for name, s := range map[string]search{"Files": {files: maxSearchedFiles}, "Bytes": {bytes: maxSearchedBytes}} {
 		t.Run(name, func(t *testing.T) {
 			dir := write(t, map[string]string{"roles/a/tasks/main.yml": "[]\n"})
 
 			if s.directory(dir, "roles"); !s.found {
-				t.Error("What was not searched may look at the state.")
+				t.Error("Content that was not searched may use the state.")
 			}
 		})
 	}
@@ -205,6 +205,6 @@ func TestIgnoresStateBounds(t *testing.T) {
 	run.Content = content.Set{Dir: filepath.Join(t.TempDir(), "gone")}
 
 	if planner().ignoresState(run, plan{Dir: t.TempDir()}) {
-		t.Error("What cannot be read may look at the state.")
+		t.Error("Content that cannot be read may use the state.")
 	}
 }

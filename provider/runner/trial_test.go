@@ -12,22 +12,22 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// A trial is a run of a playbook, and what comes of it.
+// A trial is a run of a playbook, and its expected result.
 type trial struct {
 	reason   string
 	playbook string
 	inputs   func(*inputs.Inputs)
 	content  content.Set
 	option   func(*Runner)
-	// want is how the run ends: with a success if it has no phase. Its message is compared if it has one.
+	// want is the result: a success if it has no phase. The message is compared if it is not empty.
 	want Result
-	// says is in the message, and displays in the output.
+	// says are texts in the message, and displays are texts in the output.
 	says, displays []string
-	// outputs are what the play publishes, and cold is why it does not start warm.
+	// outputs are the outputs of the play, and cold is the reason of a cold start.
 	outputs, cold string
 }
 
-// try runs, each of which leaves no process, and no secret in its message.
+// try executes the trials. Each must leave no process, and no secret in its message.
 func try(t *testing.T, trials map[string]trial) {
 	t.Helper()
 
@@ -94,7 +94,7 @@ func try(t *testing.T, trials map[string]trial) {
 	}
 }
 
-// configured are inputs with texts of inventories, and of an ansible.cfg if it is not empty.
+// configured returns a change of inputs that sets inventories, and an ansible.cfg if cfg is not empty.
 func configured(cfg string, inventories ...string) func(*inputs.Inputs) {
 	return func(in *inputs.Inputs) {
 		for _, text := range inventories {
@@ -107,7 +107,7 @@ func configured(cfg string, inventories ...string) func(*inputs.Inputs) {
 	}
 }
 
-// refused is one that has failed before a task.
+// refused returns the result of a run that failed before the first task.
 func refused(reason, message string) Result {
 	r := failing(reason, message)
 	r.Untouched = true

@@ -14,11 +14,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 )
 
-// operatorVariable is the variable in which content finds what an Ansible operator tells it.
+// operatorVariable is the variable in which an Ansible operator passes the metadata of an object to content.
 const operatorVariable = "ansible_operator_meta"
 
-// operatorMeta is the name of the XR, or of the AnsibleRun if it has none, and the namespace that belongs
-// to it.
+// operatorMeta returns the name of the XR, or of an AnsibleRun without an XR, and its namespace.
 func operatorMeta(o Object) map[string]any {
 	return map[string]any{"name": cmp.Or(o.Owner.Name, o.Name), "namespace": o.Tenant()}
 }
@@ -37,7 +36,7 @@ func varFiles(run Spec) []file {
 
 	if len(vars) > 0 {
 		// Ansible tries to read JSON first. In JSON a mapping can be an encrypted value.
-		text, _ := json.Marshal(vars) //nolint:errchkjson // It was JSON.
+		text, _ := json.Marshal(vars) //nolint:errchkjson // The variables were decoded from JSON.
 		texts = append(texts, append(text, '\n'))
 	}
 
@@ -45,13 +44,13 @@ func varFiles(run Spec) []file {
 
 	if s := p.StateVariable; s != nil {
 		value := map[common.RunState]string{common.StatePresent: s.Present, common.StateAbsent: s.Absent}[run.State]
-		// The API server gives it defaults, and nothing else does.
+		// Only the API server sets the defaults of the field.
 		state[s.Name] = cmp.Or(value, string(run.State))
 	}
 
 	own := map[string]any{common.ProviderVariable: meta(run)}
 
-	// Content of Ansible operators looks for it. If it has a value already, that stays.
+	// Content of Ansible operators uses this variable. A value of the user takes precedence.
 	if vars[operatorVariable] == nil && unsafe[operatorVariable] == nil {
 		own[operatorVariable] = operatorMeta(run.Object)
 	}
@@ -61,7 +60,7 @@ func varFiles(run Spec) []file {
 			continue
 		}
 
-		// It is YAML: JSON has no tags, and in JSON Ansible takes some mappings for encrypted values.
+		// YAML has tags for unsafe values. In JSON, Ansible takes some mappings for encrypted values.
 		var b strings.Builder
 
 		yamltext.WriteFlow(&b, yamltext.Unsafe{Value: vars})
@@ -76,11 +75,11 @@ func varFiles(run Spec) []file {
 	return files
 }
 
-// varsPath of the file of variables with an index, in the private data directory.
+// varsPath returns the path of file i of variables in the private data directory.
 func varsPath(i int) string { return path.Join(varsDir, fmt.Sprintf("%03d.yml", i)) }
 
-// decode variables, which are valid, with numbers as they are written. The provider's own variable is
-// left out: only the provider may set it.
+// decode returns valid variables with numbers as json.Number, which keeps their text. It leaves out the provider's own
+// variable, which only the provider may set.
 func decode(raw *runtime.RawExtension) map[string]any {
 	if raw == nil {
 		return nil
@@ -97,8 +96,8 @@ func decode(raw *runtime.RawExtension) map[string]any {
 	return vars
 }
 
-// meta returns what the content is told about its AnsibleRun and the run. Content written for
-// provider-ansible looks for the state under the object's name.
+// meta returns the provider's variable, with the metadata of the AnsibleRun and of the run. Content written for
+// crossplane-contrib/provider-ansible looks for the state under the name of the object.
 func meta(run Spec) map[string]any {
 	o, annotations := run.Object, run.Object.Annotations
 	if run.Inputs.Approval {

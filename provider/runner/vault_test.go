@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/vaulted"
 )
 
-// encrypt a text with ansible-vault under an id, with a password.
+// encrypt returns a text encrypted with ansible-vault, with an id and a password.
 func encrypt(t *testing.T, id, password, text string) string {
 	t.Helper()
 
@@ -53,19 +53,19 @@ func TestRunVault(t *testing.T) {
 
 	try(t, map[string]trial{
 		"Passwords": {
-			reason:   "Values are decrypted wherever they are, and files as a whole, each with the password of its id, which an ansible.cfg names.",
+			reason:   "Values in all places and whole files are decrypted, each with the password of its id, which an ansible.cfg names.",
 			playbook: play("s3cret three"),
 			inputs: with(nil, append(passwords, inputs.File{
 				Name: "ansible.cfg", Data: []byte("[defaults]\nvault_identity_list = default@.vault-password, prod@prod.pass\n"),
 			}), plain, whole),
 		},
 		"PasswordFile": {
-			reason:   "One password may be all that is needed, and its file be named in the environment. It is tried for other ids, too.",
+			reason:   "One password is enough, and the environment may name its file. Ansible also tries it for other ids.",
 			playbook: play("in clear"), inputs: with(map[string]string{"ANSIBLE_VAULT_PASSWORD_FILE": "prod.pass"}, passwords, plain),
 			want: failing(ReasonTaskFailed, ""), says: []string{"no vault secrets were found that could decrypt); the password is in a credential"},
 		},
 		"NoPasswordForFile": {
-			reason:   "A file that cannot be decrypted is named as the user knows it.",
+			reason:   "The message names a file that cannot be decrypted by the name that the user knows.",
 			playbook: play("s3cret three"), inputs: with(nil, nil, plain, whole),
 			want: refused(ReasonPlaybookError, ""), says: []string{`no vault secrets found`, `(encrypted as a whole: Secret "a/b", key "c")`, "ANSIBLE_VAULT_PASSWORD_FILE"},
 		},

@@ -13,10 +13,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// errTimedOut is the cause with which a run ends that took too long.
+// errTimedOut is the cause of the end of a run after its timeout.
 var errTimedOut = errors.New("timed out")
 
-// An ending is what is known when the processes of a run have ended.
+// An ending is the state of a run after the end of its processes.
 type ending struct {
 	// summary of the events.
 	summary events.Summary
@@ -24,22 +24,22 @@ type ending struct {
 	code int
 	// cause is why the processes were ended; nil if they ended by themselves.
 	cause error
-	// text and warnings that were written beside the events.
+	// text and warnings that the run wrote outside of events.
 	text, warnings string
 }
 
-// noHosts is what Ansible says when a limit leaves no host of an inventory. It then ends before the first play.
+// noHosts is Ansible's error when a limit leaves no host of an inventory. Ansible then ends before the first play.
 // Source: CLI.get_host_list of ansible-core.
 const noHosts = "Specified inventory, host pattern and/or --limit leaves us with no hosts to target"
 
-// unmatched is the message of a run that has no host.
+// unmatched is the message of a run without hosts.
 const unmatched = "no host matched, so that nothing was done"
 
-// deadWorker is what Ansible says when the process of a task was killed.
+// deadWorker is Ansible's error when the process of a task was killed.
 const deadWorker = "A worker was found in a dead state"
 
-// verdict returns the result of an ending. A run that has carried out everything has
-// succeeded, even if its processes were ended right after that.
+// verdict returns the result of an ending. A run that has completed all plays has succeeded, even if its processes were
+// ended right after that.
 func verdict(run Spec, e ending) Result {
 	s := e.summary
 
@@ -91,25 +91,24 @@ func verdict(run Spec, e ending) Result {
 	return r
 }
 
-// untouched is true when no task of a run has begun, so that it has changed nothing. What a run has told last is lost
-// when it is ended, or when it ends with success and without its statistics: then nothing is certain.
+// untouched is true when no task of a run has begun, so that it has changed nothing. The last events are lost if the
+// run was ended, or if it ended with exit status 0 and without statistics: then the result is false.
 func untouched(e ending) bool {
 	return !e.summary.Started && e.cause == nil && (e.code != 0 || e.summary.Finished)
 }
 
-// tagged is true for a run of the tasks with some tags only.
+// tagged is true for a run with tags or skipTags.
 func tagged(run Spec) bool {
 	return len(run.Inputs.Parameters.Tags)+len(run.Inputs.Parameters.SkipTags) > 0
 }
 
-// idle is true if Ansible has processed no host, and not because the plays have no tasks: of such a play it counts no
-// hosts, and does not say that none matched.
+// idle is true if no host matched. In a play without tasks, too, Ansible counts no hosts, but does not report that none
+// matched.
 func idle(run Spec, s events.Summary) bool {
 	return s.Processed == 0 && (s.Unmatched || s.Play == "" || tagged(run))
 }
 
-// accomplished judges a run that Ansible has ended as a success. Ansible does so, too, when no
-// host or no task matched.
+// accomplished returns the result of a run that succeeded according to Ansible, also if no host or no task matched.
 func accomplished(run Spec, e ending) Result {
 	s := e.summary
 
@@ -145,17 +144,17 @@ func accomplished(run Spec, e ending) Result {
 	return Result{Phase: common.PhaseSucceeded, ConnectionDetails: details}
 }
 
-// failing is the result of a run that has failed.
+// failing returns the result of a failed run.
 func failing(reason, message string) Result {
 	return Result{Phase: common.PhaseFailed, Reason: reason, Message: message}
 }
 
-// publishes is true for runs of which the outputs and connection details are kept.
+// publishes is true for a run if its outputs and connection details are kept.
 func publishes(run Spec) bool {
 	return run.Mode != common.ModeCheck && run.State != common.StateAbsent
 }
 
-// failed is a run that failed with the failures of a summary.
+// failed returns a failed run with the failures of a summary.
 func failed(s events.Summary) *common.Run {
 	r := &common.Run{Reason: ReasonTaskFailed, Hosts: &s.Totals, Failures: s.Failures}
 	if s.Totals.Failed == 0 {
@@ -165,13 +164,12 @@ func failed(s events.Summary) *common.Run {
 	return r
 }
 
-// ranFull is true for a run that ended since the disk was full, without an event that says
-// so.
+// ranFull is true for a run that ended because the disk was full, without an event about it.
 func ranFull(e ending) bool {
 	return e.code != 0 && e.cause == nil && len(e.summary.Failures) == 0 && galaxy.SaysFull(e.text+e.warnings)
 }
 
-// withLeft adds to a message that processes are left, if the error says so.
+// withLeft adds to a message that processes are left, if err is supervisor.ErrLeft.
 func withLeft(message string, err error) string {
 	if !errors.Is(err, supervisor.ErrLeft) {
 		return message

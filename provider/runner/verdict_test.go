@@ -39,72 +39,72 @@ func TestVerdict(t *testing.T) {
 		want    Result
 	}{
 		"SucceededBeforeCanceled": {
-			reason: "So did one that was canceled after it had done everything.",
+			reason: "A run that was canceled after it had completed all plays has succeeded.",
 			ending: ending{summary: done, cause: context.Canceled},
 			want:   Result{Phase: common.PhaseSucceeded},
 		},
 		"TooLarge": {
-			reason: "A run that fills the disk fails, and says so.",
+			reason: "A run that exceeds its disk space fails.",
 			ending: ending{summary: events.Summary{Play: "p", Task: "t", Tasks: 1}, code: 143, cause: &workdir.SizeError{Limit: 10 << 30}},
 			want:   failing(ReasonRunTooLarge, `wrote more than 10Gi below its private directory, the limit of a run, during task "t" of play "p"`),
 		},
 		"InvalidOutput": {
-			reason: "A run fails whose outputs no status can hold.",
+			reason: "A run with an output that a status cannot hold fails.",
 			ending: ending{summary: with(func(s *events.Summary) { s.InvalidOutput = `output "x" cannot be kept: why` })},
 			want:   failing(ReasonInvalidOutputs, `output "x" cannot be kept: why`),
 		},
 		"OutputsTooLarge": {
-			reason: "So does one with too many of them.",
+			reason: "A run with too many outputs fails.",
 			ending: ending{summary: with(func(s *events.Summary) { s.OutputsSize = 70008 })},
 			want:   failing(ReasonOutputsTooLarge, "the content published 70008 bytes of outputs; at most 65536 can be kept"),
 		},
 		"TooManyDetails": {
-			reason: "Connection details that cannot be kept from showing up elsewhere fail a run.",
+			reason: "A run with connection details that cannot be redacted elsewhere fails.",
 			ending: ending{summary: with(func(s *events.Summary) { s.ExcessDetails = true })},
 			want:   failing(ReasonInvalidConnectionDetails, "the content published a connection detail of 262144 characters or more, more than 4194304 bytes of connection details, "+"or too many values, counting each change; nothing is shown of the run since then"),
 		},
 		"TooManyConditions": {
-			reason: "So do more conditions than can be kept.",
+			reason: "A run with too many conditions fails.",
 			ending: ending{summary: with(func(s *events.Summary) { s.Report.Excess = true })},
 			want:   failing(ReasonTooManyConditions, "the content reported more than 20 types of conditions, which cannot be kept"),
 		},
 		"NoPlays": {
-			reason: "Nor did one without a play.",
+			reason: "A run without a play fails.",
 			ending: ending{summary: with(func(s *events.Summary) { s.Processed, s.Play = 0, "" }), warnings: "ignoring: nobody"},
 			want:   failing(ReasonNoHostsMatched, "no host matched, so that nothing was done: ignoring: nobody"),
 		},
 		"NoHostsWithTags": {
-			reason: "Unknown tags have the same effect.",
+			reason: "Unknown tags can also leave no host.",
 			tags:   []string{"x"},
 			ending: ending{summary: with(func(s *events.Summary) { s.Processed = 0 })},
 			want:   failing(ReasonNoHostsMatched, "no host matched, or no task has the tags"),
 		},
 		"FactsOnly": {
-			reason: "Without tags, gathering facts may be all that is wanted.",
+			reason: "Without tags, a run may gather facts only.",
 			ending: ending{summary: with(func(s *events.Summary) { s.Tasks = 0 })},
 			want:   Result{Phase: common.PhaseSucceeded},
 		},
 		"OutputsOfAbsent": {
-			reason: "A run that removes something publishes nothing: an object would not go for what is not kept.",
+			reason: "A deletion publishes nothing: invalid outputs, which are not kept, must not block it.",
 			state:  common.StateAbsent,
 			ending: ending{summary: with(func(s *events.Summary) { s.OutputsSize, s.ConnectionDetails = 70000, json.RawMessage(`"x"`) })},
 			want:   Result{Phase: common.PhaseSucceeded},
 		},
 		"OutputsOfCheck": {
-			reason: "Nor does a check run.",
+			reason: "A check publishes nothing.",
 			mode:   common.ModeCheck,
 			ending: ending{summary: with(func(s *events.Summary) { s.OutputsSize, s.ConnectionDetails = 70000, json.RawMessage(`"x"`) })},
 			want:   Result{Phase: common.PhaseSucceeded},
 		},
 		"TaskFailed": {
-			reason: "The first failure is named.",
+			reason: "The message has the first failure.",
 			ending: ending{code: 2, summary: with(func(s *events.Summary) {
 				s.Failures, s.Totals = failures, common.HostTotals{Failed: 3}
 			})},
 			want: failing(ReasonTaskFailed, `task "t" failed on host "h": the reason (and 2 more)`),
 		},
 		"Rescued": {
-			reason: "What was rescued before is named, in the first line. Equal failures of several hosts are one.",
+			reason: "The first line names a failure that was rescued before. Equal failures of several hosts count as one.",
 			ending: ending{code: 2, summary: with(func(s *events.Summary) {
 				s.Totals = common.HostTotals{Failed: 4, Rescued: 1}
 				s.Failures = []common.Failure{
@@ -118,7 +118,7 @@ func TestVerdict(t *testing.T) {
 			want: failing(ReasonTaskFailed, `task "Give up" failed on hosts "a", "b" and 1 more: cannot install: /tmp/tmpx8; before, `+`task "Copy" failed and was rescued: No space left on device: '/tmp/tmpx8/a' (and 1 more)`+"\nmore"),
 		},
 		"UnreachableHosts": {
-			reason: "Several are named.",
+			reason: "The message names several hosts.",
 			ending: ending{code: 4, summary: with(func(s *events.Summary) {
 				s.Failures = []common.Failure{{Host: "a", Message: "the reason"}, {Host: "b", Message: "the reason"}}
 				s.Totals = common.HostTotals{Unreachable: 2}
@@ -126,33 +126,33 @@ func TestVerdict(t *testing.T) {
 			want: failing(common.ReasonHostUnreachable, `hosts "a" and "b" are unreachable: the reason`),
 		},
 		"DeadWorker": {
-			reason: "Ansible does not say why a process of its own has ended. Mostly it is memory.",
+			reason: "Ansible does not report why a worker has ended. The usual cause is memory.",
 			ending: ending{code: 1, text: "A worker was found in a dead state", summary: events.Summary{Play: "p", Task: "t"}},
 			want:   failing(ReasonPlaybookError, `a process of the play was ended during task "t" of play "p"; it may have taken more memory than a process may have`),
 		},
 		"NoPlaybook": {
-			reason: "Ansible says of a playbook that is not there what it says of files for a module.",
+			reason: "Ansible's error for a missing playbook is the one for a missing file of a module.",
 			ending: ending{code: 1, text: "Unable to retrieve file contents.\nCould not find or access 'acme.web.site' on the Ansible Controller.\n" +
 				"If you are using a module and expect the file to exist on the remote, see the remote_src option"},
 			want: failing(ReasonPlaybookError, "the playbook 'acme.web.site' was not found"),
 		},
 		"NoFile": {
-			reason: "Files that a playbook includes are none of its own.",
+			reason: "The error for other files than the playbook does not change.",
 			ending: ending{code: 1, text: "Could not find or access 'vars.yml' on the Ansible Controller."},
 			want:   failing(ReasonPlaybookError, "Could not find or access 'vars.yml' on the Ansible Controller."),
 		},
 		"Silent": {
-			reason: "There is always a message.",
+			reason: "A result always has a message.",
 			ending: ending{code: 137},
 			want:   failing(ReasonPlaybookError, "ansible-runner ended with exit status 137 without saying why"),
 		},
 		"Unfinished": {
-			reason: "Without final statistics it is not known what was done.",
+			reason: "Without final statistics, a run has failed.",
 			ending: ending{summary: events.Summary{Play: "p"}, text: "some text"},
 			want:   failing(ReasonPlaybookError, "some text"),
 		},
 		"TimedOutEarly": {
-			reason:  "One that asked for more says who gave it less.",
+			reason:  "The message names the flag that has shortened the timeout.",
 			timeout: &metav1.Duration{Duration: time.Hour},
 			ending:  ending{code: 143, cause: errTimedOut},
 			want: Result{
@@ -175,7 +175,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// What cannot be killed is said, whatever else there is to say.
+// TestWithLeft has results with processes that cannot be killed.
 func TestWithLeft(t *testing.T) {
 	left := errors.Wrap(supervisor.ErrLeft, "cannot run it")
 
@@ -197,12 +197,12 @@ func TestUntouched(t *testing.T) {
 		want   bool
 	}{
 		"NotLoaded": {"No task has begun.", ending{code: 4, text: "no such role"}, true},
-		"Silent":    {"It need not say why.", ending{code: 137}, true},
-		"Play":      {"A play may begin, and none of its tasks.", ending{code: 1, summary: events.Summary{Play: "p"}}, true},
-		"NoTasks":   {"It may have none.", ending{summary: events.Summary{Play: "p", Finished: true}}, true},
+		"Silent":    {"The run has no error text.", ending{code: 137}, true},
+		"Play":      {"A play has begun, but no task.", ending{code: 1, summary: events.Summary{Play: "p"}}, true},
+		"NoTasks":   {"The play has no tasks.", ending{summary: events.Summary{Play: "p", Finished: true}}, true},
 		"Task":      {"A task that has begun may have changed something.", ending{code: 2, summary: events.Summary{Started: true}}, false},
-		"Ended":     {"What a run has told last is lost when it is ended.", ending{code: 143, cause: errTimedOut}, false},
-		"Lost":      {"Its events are lost.", ending{}, false},
+		"Ended":     {"The last events of a run that was ended are lost.", ending{code: 143, cause: errTimedOut}, false},
+		"Lost":      {"The statistics are missing, so that events are lost.", ending{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := untouched(tc.ending); got != tc.want {

@@ -8,8 +8,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// What carries a run out is told before its play begins, and starts nothing if it is too old. Numbers are compared, not
-// texts.
+// TestRunVersions has tools that are too old. The driver reports them before the play begins. Versions are compared as
+// numbers, not as text.
 func TestRunVersions(t *testing.T) {
 	t.Parallel()
 

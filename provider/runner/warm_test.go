@@ -24,17 +24,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// shared is a runner that keeps a process for all tests.
+// shared returns a runner that keeps a warm process for all tests.
 var shared = sync.OnceValues(func() (*Runner, error) {
 	dir, err := os.MkdirTemp("", "warm")
 	if err != nil {
 		return nil, err
 	}
 
-	return New(filepath.Join(dir, "runs"), Options{Warm: Warm{Dir: filepath.Join(dir, "warm"), Odd: func(err error) { panic(err) }}})
+	return New(filepath.Join(dir, "runs"), Options{Warm: Warm{Dir: filepath.Join(dir, "warm"), Log: func(err error) { panic(err) }}})
 })
 
-// warmUp has a runner start its runs warm, if its Ansible is that of the machine.
+// warmUp lets a runner with the Ansible of the machine start its runs warm.
 func warmUp(t *testing.T, r *Runner) {
 	t.Helper()
 
@@ -50,11 +50,11 @@ func warmUp(t *testing.T, r *Runner) {
 	r.keeper = w.keeper
 }
 
-// TestWarmProcess loses the process that runs are forked from, in every way.
+// TestWarmProcess has a warm process that fails in several ways.
 func TestWarmProcess(t *testing.T) {
 	t.Parallel()
 
-	// The documentation says 60 MiB. Pythons differ.
+	// The documentation says 60 MiB. Versions of Python differ.
 	const most = 72 << 20
 
 	var (
@@ -64,7 +64,7 @@ func TestWarmProcess(t *testing.T) {
 
 	dir := t.TempDir()
 	r := newCold(t, Options{Warm: Warm{
-		Dir: dir, Started: func(why string) { cold = why }, Odd: func(err error) { odd = append(odd, err) },
+		Dir: dir, Started: func(why string) { cold = why }, Log: func(err error) { odd = append(odd, err) },
 	}})
 	t.Cleanup(r.Close)
 
@@ -97,20 +97,20 @@ func TestWarmProcess(t *testing.T) {
 			t.Fatalf("%s: want a success, a start %q, and a log: %t. Got %v, %v, %q, %v", tc.name, tc.cold, tc.logged, res, err, cold, odd)
 		}
 
-		// A run leaves alone what modules are built in.
+		// A run does not remove the directory in which modules are built.
 		if found, err := filepath.Glob(filepath.Join(dir, "*", tempDir, "ansible-local-*")); cold == "" && (err != nil || len(found) != 1) {
-			t.Errorf("%s: want Ansible's directory of the process that runs start from, got %v, %v", tc.name, found, err)
+			t.Errorf("%s: want Ansible's directory of the warm process, got %v, %v", tc.name, found, err)
 		}
 	}
 }
 
-// TestAttackWarm does what content can do to the process that runs start from, and to other runs by it.
+// TestAttackWarm has content that attacks the warm process, and other runs by it.
 func TestAttackWarm(t *testing.T) {
 	t.Parallel()
 
 	cold := "no start"
 	dir := t.TempDir()
-	r := newCold(t, Options{Warm: Warm{Dir: dir, Started: func(why string) { cold = why }, Odd: func(error) {}}})
+	r := newCold(t, Options{Warm: Warm{Dir: dir, Started: func(why string) { cold = why }, Log: func(error) {}}})
 	t.Cleanup(r.Close)
 
 	attack := `
@@ -169,7 +169,7 @@ class FilterModule:
 	}
 }
 
-// TestWarmConfined compares what processes of warm and of cold runs may do.
+// TestWarmConfined compares the confinement of warm and of cold runs.
 func TestWarmConfined(t *testing.T) {
 	t.Parallel()
 
@@ -200,10 +200,10 @@ func TestWarmConfined(t *testing.T) {
 	}
 }
 
-// lines of the outputs of a run.
+// lines returns the outputs of a run, one a line.
 func lines(r Result) string { return strings.ReplaceAll(string(r.Summary.Outputs), ",", "\n") }
 
-// TestWarmModules has modules that were compiled before, for the Python that they are compiled for.
+// TestWarmModules has modules that are compiled in advance for the Python of Ansible, and another Python.
 func TestWarmModules(t *testing.T) {
 	t.Parallel()
 
@@ -220,7 +220,7 @@ func TestWarmModules(t *testing.T) {
 	forked := newRunner(t)
 	waitShared(t)
 
-	// Another path of the same Python.
+	// The same Python at another path.
 	other := filepath.Join(t.TempDir(), "python")
 	needs.OK(t, os.Symlink(forked.python[0], other))
 
@@ -230,7 +230,7 @@ func TestWarmModules(t *testing.T) {
 		want        string
 	}{
 		"Own":   {reason: "The Python of Ansible does not compile modules.", interpreter: `"{{ ansible_playbook_python }}"`, want: `{"compiled":true,"source":true}`},
-		"Other": {reason: "What another Python reads is not known.", interpreter: other, want: `{"compiled":false,"source":true}`},
+		"Other": {reason: "The bytecode may not fit another Python, which gets the source only.", interpreter: other, want: `{"compiled":false,"source":true}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := must(t, forked, inline(fmt.Sprintf(playbook, tc.interpreter)))
@@ -241,7 +241,7 @@ func TestWarmModules(t *testing.T) {
 	}
 }
 
-// waitShared waits until modules were built for the process that the runs of all tests start from.
+// waitShared waits until modules are built for the shared warm process.
 func waitShared(t *testing.T) {
 	t.Helper()
 
@@ -251,7 +251,7 @@ func waitShared(t *testing.T) {
 	waitBuilt(t, w.Warm.Dir)
 }
 
-// waitBuilt waits until modules were built for the process that is kept in a directory.
+// waitBuilt waits until modules are built for the warm process in a directory.
 func waitBuilt(t *testing.T, dir string) {
 	t.Helper()
 
@@ -280,7 +280,7 @@ func waitWarm(r *Runner) error {
 	}
 }
 
-// child is the id of the process that is kept in a directory; 0 if there is none.
+// child returns the id of the warm process in a directory; 0 for none.
 func child(t *testing.T, dir string) int {
 	t.Helper()
 
@@ -290,13 +290,13 @@ func child(t *testing.T, dir string) int {
 	parent := fmt.Sprintf("\nPPid:\t%d\n", os.Getpid())
 
 	for _, name := range names {
-		// What it forks has its arguments at first.
+		// A fork has the arguments of the process at first.
 		status, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "status"))
 		if !strings.Contains(string(status), parent) {
 			continue
 		}
 
-		// Of a process that has ended there is none.
+		// The file of a process that has ended does not exist.
 		text, _ := os.ReadFile(name)
 		if argv := strings.Split(string(text), "\x00"); len(argv) > 2 && argv[1] == "-u" && strings.HasPrefix(argv[2], dir+"/") {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
