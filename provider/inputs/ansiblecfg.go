@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// AnsibleConfigFile is the name of the credential that is Ansible's configuration.
+// AnsibleConfigFile is the name of the credential with Ansible's configuration.
 const AnsibleConfigFile = "ansible.cfg"
 
-// An AnsibleConfig is what an ansible.cfg sets: section and option, in lower case, to
-// value.
+// An AnsibleConfig maps the section and the option of an ansible.cfg to its value. The option is in lower case.
 type AnsibleConfig map[[2]string]string
 
-// AnsibleConfig of the inputs; nil if no credential is an ansible.cfg.
+// AnsibleConfig returns the ansible.cfg of the credentials; nil if there is none.
 func (in Inputs) AnsibleConfig() AnsibleConfig {
 	f, ok := Find(in.Credentials, AnsibleConfigFile)
 	if !ok {
@@ -22,10 +21,10 @@ func (in Inputs) AnsibleConfig() AnsibleConfig {
 	return parseAnsibleConfig(string(f.Data))
 }
 
-// sectionDefault has the options that all other sections have, too, unless they set them.
+// sectionDefault is the section with default values for all other sections.
 const sectionDefault = "DEFAULT"
 
-// Get an option, such as roles_path of the section defaults; empty if it is not set.
+// Get returns the value of an option, such as roles_path in the section defaults; empty if it is not set.
 func (c AnsibleConfig) Get(section, option string) string {
 	if value, ok := c[[2]string{section, option}]; ok {
 		return value
@@ -34,16 +33,16 @@ func (c AnsibleConfig) Get(section, option string) string {
 	return c[[2]string{sectionDefault, option}]
 }
 
-// cfgComment matches a comment: a semicolon may follow a value.
+// cfgComment matches a comment: a line with #, or text after a semicolon, which may follow a value.
 var cfgComment = regexp.MustCompile(`^\s*#.*|(?:^|\s);.*`)
 
-// parseAnsibleConfig reads an ansible.cfg as Ansible does, with Python's configparser.
-// A line that is further to the right than its option continues the option's value.
-// What configparser would refuse is skipped: Ansible says so.
+// parseAnsibleConfig parses an ansible.cfg like Ansible, which uses Python's configparser. A line with a deeper
+// indentation than its option continues the value of the option. Lines that configparser refuses are skipped: Ansible
+// reports them.
 // https://docs.python.org/3/library/configparser.html#supported-ini-file-structure
 func parseAnsibleConfig(text string) AnsibleConfig {
 	var (
-		// lines of values, which are joined once: there may be very many.
+		// lines of values are joined once: there may be very many.
 		lines  = map[[2]string][]string{}
 		key    [2]string
 		option bool

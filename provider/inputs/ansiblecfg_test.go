@@ -14,18 +14,18 @@ func TestAnsibleConfig(t *testing.T) {
 	}{
 		"Empty":    {reason: "An empty file sets nothing.", want: AnsibleConfig{}},
 		"Sections": {reason: "An option belongs to its section.", text: "[a]\nx = 1\n[b]\nx: 2", want: AnsibleConfig{{"a", "x"}: "1", {"b", "x"}: "2"}},
-		"Case":     {reason: "Options have no case, sections and values do.", text: "[A]\nX=Y", want: AnsibleConfig{{"A", "x"}: "Y"}},
+		"Case":     {reason: "The case of options does not matter; that of sections and values does.", text: "[A]\nX=Y", want: AnsibleConfig{{"A", "x"}: "Y"}},
 		"Comments": {
-			reason: "A comment is a line, or follows a blank and a semicolon.",
+			reason: "A comment is a line, or begins with white space and a semicolon.",
 			text:   "[a]\n# x=1\n;x=1\nx = a;b#c # d\t; e\r\ny = ; z\n",
 			want:   AnsibleConfig{{"a", "x"}: "a;b#c # d", {"a", "y"}: ""},
 		},
 		"Lines": {
-			reason: "A value goes on in lines that are further to the right, with comments and empty lines between them.",
+			reason: "A value continues in lines with a deeper indentation, also after comments and empty lines.",
 			text:   "[a]\n  x = a@b,\n    c@d,\n# no\n\n    e=f\n  y = 1\n",
 			want:   AnsibleConfig{{"a", "x"}: "a@b,\nc@d,\ne=f", {"a", "y"}: "1"},
 		},
-		"Mistakes": {reason: "What is neither a section nor an option is skipped.", text: "[a]\nword\nx=1", want: AnsibleConfig{{"a", "x"}: "1"}},
+		"Mistakes": {reason: "A line that is neither a section nor an option is skipped.", text: "[a]\nword\nx=1", want: AnsibleConfig{{"a", "x"}: "1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := Inputs{Credentials: []File{{Name: "ansible.cfg", Data: []byte(tc.text)}}}

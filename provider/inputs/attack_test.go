@@ -8,7 +8,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestAttacks has values that are to become something else on the way into a playbook or the environment.
+// TestAttacks has values that try to inject text into a playbook or the environment.
 func TestAttacks(t *testing.T) {
 	fine := common.AnsibleRunParameters{PlaybookInline: "- hosts: all"}
 	for _, name := range []string{

@@ -7,8 +7,8 @@ import (
 	bombs "github.com/crossplane-ansible/crossplane-ansible/test/bomb"
 )
 
-// TestBombs reads an ansible.cfg of which no more is to be made than was written. A run
-// reads it several times.
+// TestBombs parses an ansible.cfg that must not need much more memory than its size. A run
+// parses it several times.
 func TestBombs(t *testing.T) {
 	fill := func(s string) string { return strings.Repeat(s, bombs.Secret/len(s)) }
 

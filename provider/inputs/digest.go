@@ -17,12 +17,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// Schema of digests. It changes when a version of the provider computes another digest of
+// Schema is the version of the format of digests. It changes when a version of the provider computes another digest of
 // the same inputs. Digests of different schemas are not comparable.
 const Schema = "v4"
 
-// canonical is what a digest is made of: JSON with sorted keys. A nil list and an empty
-// one are the same.
+// canonical is the data of a digest, as JSON with sorted keys. A nil list is the same as an empty list.
 type canonical struct {
 	Parameters   map[string]any       `json:"parameters"`
 	Roles        []common.Role        `json:"roles,omitempty"`
@@ -42,19 +41,17 @@ type canonical struct {
 type credential struct {
 	Name string `json:"name"`
 	Data []byte `json:"data"`
-	// Source of the data, which stands for the data of a credential that rotates.
+	// Source replaces Data for a credential that rotates.
 	Source string `json:"source,omitempty"`
 }
 
-// Digest identifies the inputs together with the collections, the roles and the project that
-// their requirements resolved to: an HMAC-SHA256, written as
-// "<schema>.<fingerprint of the key>.<hex>". Variables that mean the same have the
-// same digest however they are formatted; numbers count as written. Texts count as
-// they are.
+// Digest returns an HMAC-SHA256 of the inputs and of the collections, the roles and the project that their requirements
+// resolved to, as "<schema>.<fingerprint of the key>.<hex>". The formatting of variables does not change the digest,
+// but the notation of numbers and any change of a text does.
 //
-// All parameters are inputs but those that canonicalParameters drops: what a run does depends on none of them. The
-// roles of onDelete are inputs, since they are installed. The timeout is one, since raising it is how a user answers a
-// run that timed out.
+// All parameters are inputs except the ones that canonicalParameters drops, since they do not change the effect of a
+// run. The roles of onDelete are inputs, since they are installed. The timeout is an input: a user raises it to repeat
+// a run that timed out.
 func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem,
 	project *common.ContentItem,
 ) (string, error) {
@@ -75,7 +72,7 @@ func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem,
 		Content:      withoutSources(roles),
 	}
 
-	// Content finds all roles that are installed.
+	// Content can use all installed roles.
 	if len(in.Required) > len(in.Roles) {
 		c.Required = in.Required
 	}
@@ -87,7 +84,7 @@ func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem,
 		}
 	}
 
-	// Another commit with the same files is the same.
+	// The revision identifies the files: another commit with the same files has the same revision.
 	if project != nil {
 		c.Project = project.Revision
 	}
@@ -111,30 +108,27 @@ func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem,
 	return strings.Join([]string{Schema, fingerprint(key), hex.EncodeToString(mac.Sum(key, Schema, text))}, "."), nil
 }
 
-// AbsentDigest stands for the digest of the inputs of a deletion run. These are not resolved
-// before a run is to be started, since what they refer to may be gone. A change of the spec
-// changes the generation, and so asks for another attempt.
+// AbsentDigest returns the digest of a deletion run. Its inputs are not resolved before the run starts, since
+// referenced objects may be gone. A change of the spec changes the generation, and so starts another attempt.
 func AbsentDigest(generation int64) string {
 	return fmt.Sprintf("absent.%d", generation)
 }
 
-// ObjectKey is the key of the digests of one object, derived from the provider's. With one
-// key for all objects, an attacker could guess a secret of another object, create an object
-// with the guess, and compare the digests.
+// ObjectKey returns the key of the digests of one object, derived from the key of the provider. With one key for all
+// objects, an attacker could guess a secret of another object, create an object with the guess, and compare the
+// digests.
 func ObjectKey(key []byte, uid types.UID) []byte {
 	return mac.Sum(key, "object", []byte(uid))
 }
 
-// Comparable is true for digests of the same schema and key. If they differ, the inputs
-// do.
+// Comparable is true for digests of the same schema and key. If such digests differ, the inputs differ.
 func Comparable(a, b string) bool {
 	pa, pb := prefix(a), prefix(b)
 
 	return pa != "" && pa == pb
 }
 
-// prefix of a digest: its schema and the fingerprint of its key; empty when it
-// is not a digest.
+// prefix returns the schema and the fingerprint of the key of a digest; empty for other texts.
 func prefix(digest string) string {
 	parts := strings.Split(digest, ".")
 	if len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
@@ -144,13 +138,13 @@ func prefix(digest string) string {
 	return parts[0] + "." + parts[1]
 }
 
-// fingerprint of a key: enough to tell keys apart, useless for guessing them.
+// fingerprint returns a hash of a key that is too short to guess the key, and long enough to distinguish keys.
 func fingerprint(key []byte) string {
 	return hex.EncodeToString(mac.Sum(key, "fingerprint", nil)[:4])
 }
 
-// canonicalParameters are the parameters without empty variables and without fields that
-// are no inputs, or that Inputs has in another form.
+// canonicalParameters returns the parameters without empty variables, without fields that are not inputs, and without
+// fields that Inputs has in another form.
 func canonicalParameters(p common.AnsibleRunParameters) (map[string]any, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -181,8 +175,7 @@ func canonicalParameters(p common.AnsibleRunParameters) (map[string]any, error) 
 	return m, nil
 }
 
-// withoutSources are the items without their sources: the same version from another
-// server is the same input.
+// withoutSources returns the items without their sources: the same version from another server is the same input.
 func withoutSources(items []common.ContentItem) []common.ContentItem {
 	items = slices.Clone(items)
 	for i := range items {

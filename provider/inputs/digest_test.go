@@ -55,26 +55,26 @@ func TestDigest(t *testing.T) {
 		a, b   Inputs
 		same   bool
 	}{
-		"Empty":            {"Nothing and nothing are the same.", Inputs{}, Inputs{VarFiles: []File{}, Env: map[string]string{}, Roles: []common.Role{}}, true},
-		"OtherAccount":     {"What content does depends on its rights.", account("b"), account("c"), false},
-		"KeyOrder":         {"The order of keys and white space mean nothing.", vars(`{"a":1,"b":{"c":true,"d":[1,2]}}`), vars(`{ "b": {"d": [1, 2], "c": true}, "a": 1 }`), true},
-		"BigNumbers":       {"Numbers that a double cannot tell apart differ.", vars(`{"a":9007199254740993}`), vars(`{"a":9007199254740992}`), false},
-		"NumbersAsWritten": {"A float is not an integer to Ansible.", vars(`{"a":1}`), vars(`{"a":1.0}`), false},
-		"NoVars":           {"Empty vars are no vars.", vars(`{}`), Inputs{}, true},
-		"RoleForms":        {"One role means the same as a list of one.", role(common.AnsibleRunParameters{Role: "a.b"}), role(common.AnsibleRunParameters{Roles: &apiextensionsv1.JSON{Raw: []byte(`[{"name":"a.b"}]`)}}), true},
-		"RetryLimit":       {"No single run depends on the number of retries.", of(common.AnsibleRunParameters{RetryLimit: ptr.To[int32](3)}), Inputs{}, true},
-		"Forks":            {"How many hosts are worked on at a time changes nothing on them.", of(common.AnsibleRunParameters{Forks: ptr.To[int32](7)}), Inputs{}, true},
+		"Empty":            {"Nil and empty lists are the same.", Inputs{}, Inputs{VarFiles: []File{}, Env: map[string]string{}, Roles: []common.Role{}}, true},
+		"OtherAccount":     {"The effect of content depends on its rights.", account("b"), account("c"), false},
+		"KeyOrder":         {"The order of keys and white space do not matter.", vars(`{"a":1,"b":{"c":true,"d":[1,2]}}`), vars(`{ "b": {"d": [1, 2], "c": true}, "a": 1 }`), true},
+		"BigNumbers":       {"Numbers differ that are equal as doubles.", vars(`{"a":9007199254740993}`), vars(`{"a":9007199254740992}`), false},
+		"NumbersAsWritten": {"Ansible distinguishes floats and integers.", vars(`{"a":1}`), vars(`{"a":1.0}`), false},
+		"NoVars":           {"Empty vars are the same as no vars.", vars(`{}`), Inputs{}, true},
+		"RoleForms":        {"One role is the same as a list with one role.", role(common.AnsibleRunParameters{Role: "a.b"}), role(common.AnsibleRunParameters{Roles: &apiextensionsv1.JSON{Raw: []byte(`[{"name":"a.b"}]`)}}), true},
+		"RetryLimit":       {"The effect of a run does not depend on the number of retries.", of(common.AnsibleRunParameters{RetryLimit: ptr.To[int32](3)}), Inputs{}, true},
+		"Forks":            {"The number of parallel hosts does not change the effect of a run.", of(common.AnsibleRunParameters{Forks: ptr.To[int32](7)}), Inputs{}, true},
 		"Limit":            {"Other parameters are inputs.", of(common.AnsibleRunParameters{Limit: "web"}), Inputs{}, false},
-		"Project":          {"So is a project.", project("v1"), project("v2"), false},
-		"PlayEnv":          {"A changed variable of the environment is a changed input.", Inputs{PlayEnv: files("A", "a")}, Inputs{PlayEnv: files("A", "b")}, false},
-		"PlayEnvHidden":    {"One that another takes the place of is none.", Inputs{PlayEnv: files("A", "a", "b")}, Inputs{PlayEnv: files("A", "c", "b")}, true},
-		"SecretData":       {"A changed Secret is a changed input.", token("a", ""), token("b", ""), false},
-		"Rotated":          {"A credential that rotates is the same with another value.", token("a", git), token("b", git), true},
-		"RotatesElsewhere": {"Where such a credential comes from is an input.", token("", git), token("", hub), false},
-		"Requirements":     {"Requirements count as written, as they do for what is installed.", Inputs{Requirements: "roles: [a.b]\n"}, Inputs{Requirements: "roles: [a.b] # ours\n"}, false},
-		"WhichList":        {"A file is not the same in another place.", Inputs{VarFiles: files("", "a: 1")}, Inputs{Inventories: files("", "a: 1")}, false},
-		"Boundaries":       {"Text does not flow from one file into the next.", Inputs{VarFiles: files("", "a", "bc")}, Inputs{VarFiles: files("", "ab", "c")}, false},
-		"ConfigName":       {"The same configuration under another name changes nothing.", Inputs{Config: `ProviderConfig "a"`}, Inputs{Config: `ProviderConfig "b"`}, true},
+		"Project":          {"A project is an input.", project("v1"), project("v2"), false},
+		"PlayEnv":          {"A variable of the environment is an input.", Inputs{PlayEnv: files("A", "a")}, Inputs{PlayEnv: files("A", "b")}, false},
+		"PlayEnvHidden":    {"A variable that another one overrides is not an input.", Inputs{PlayEnv: files("A", "a", "b")}, Inputs{PlayEnv: files("A", "c", "b")}, true},
+		"SecretData":       {"The data of a Secret is an input.", token("a", ""), token("b", ""), false},
+		"Rotated":          {"The data of a credential that rotates is not an input.", token("a", git), token("b", git), true},
+		"RotatesElsewhere": {"The source of a credential that rotates is an input.", token("", git), token("", hub), false},
+		"Requirements":     {"The text of requirements is an input, as for installations.", Inputs{Requirements: "roles: [a.b]\n"}, Inputs{Requirements: "roles: [a.b] # ours\n"}, false},
+		"WhichList":        {"A file is not the same in another list.", Inputs{VarFiles: files("", "a: 1")}, Inputs{Inventories: files("", "a: 1")}, false},
+		"Boundaries":       {"The boundaries between files matter.", Inputs{VarFiles: files("", "a", "bc")}, Inputs{VarFiles: files("", "ab", "c")}, false},
+		"ConfigName":       {"The name of the configuration is not an input.", Inputs{Config: `ProviderConfig "a"`}, Inputs{Config: `ProviderConfig "b"`}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := digest(t, tc.a, nil), digest(t, tc.b, nil)
@@ -85,7 +85,7 @@ func TestDigest(t *testing.T) {
 	}
 
 	if digest(t, Inputs{}, installed("1.0.0")) == digest(t, Inputs{}, installed("1.0.1")) {
-		t.Error("A new version of a collection is a changed input.")
+		t.Error("A new version of a collection should change the digest.")
 	}
 }
 
@@ -98,8 +98,8 @@ func digest(t *testing.T, in Inputs, collections []common.ContentItem) string {
 	return d
 }
 
-// TestDigestOnDelete says what of a deletion is an input of the apply: the roles that are installed for it, since what
-// is applied finds them, too.
+// TestDigestOnDelete has fields of onDelete. Only roles that are installed for a deletion are inputs of the apply,
+// since its content can use them, too.
 func TestDigestOnDelete(t *testing.T) {
 	of := func(in Inputs, versions ...string) string {
 		roles := make([]common.ContentItem, len(versions))
@@ -130,14 +130,14 @@ func TestDigestOnDelete(t *testing.T) {
 		got, was string
 		same     bool
 	}{
-		"Keep":     {"A policy is none.", of(with(&common.OnDelete{Policy: common.DeleteKeep}), "1"), plain, true},
-		"Playbook": {"Nor is a playbook.", of(with(&common.OnDelete{Playbook: "remove.yml"}), "1"), plain, true},
+		"Keep":     {"The policy is not an input.", of(with(&common.OnDelete{Policy: common.DeleteKeep}), "1"), plain, true},
+		"Playbook": {"A playbook is not an input.", of(with(&common.OnDelete{Playbook: "remove.yml"}), "1"), plain, true},
 		"Tags":     {"Nor are tags.", of(with(&common.OnDelete{Tags: []string{"remove"}}), "1"), plain, true},
-		"Role":     {"A role that is installed for it is.", removed, plain, false},
-		"Version":  {"So is its version.", of(cleanup(""), "1", "2"), removed, false},
-		"Src":      {"So is where it comes from.", of(cleanup("https://example.org/role"), "1", "1"), removed, false},
-		"Own":      {"The roles that are applied are.", of(cleanup(""), "2", "1"), removed, false},
-		"Deletion": {"What is approved for a deletion is something else.", of(cleanup("").ForDeletion(), "1", "1"), removed, false},
+		"Role":     {"A role that is installed for a deletion is an input.", removed, plain, false},
+		"Version":  {"The version of such a role is an input.", of(cleanup(""), "1", "2"), removed, false},
+		"Src":      {"The source of such a role is an input.", of(cleanup("https://example.org/role"), "1", "1"), removed, false},
+		"Own":      {"The applied roles are inputs.", of(cleanup(""), "2", "1"), removed, false},
+		"Deletion": {"The digest of the deletion differs from that of the apply.", of(cleanup("").ForDeletion(), "1", "1"), removed, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.got == tc.was; got != tc.same {
@@ -147,10 +147,10 @@ func TestDigestOnDelete(t *testing.T) {
 	}
 }
 
-// TestDigestStays has digests that earlier versions have written into the status
-// of objects. A digest that changes with the provider would run every object
-// again on an upgrade: a new field must not matter where it is not set, and what
-// has to change the digest changes Schema, too.
+// TestDigestStays has digests that earlier versions of the provider have written into the status
+// of objects. If a new version changed a digest, an upgrade would run every object
+// again. So a new field must not change the digest of objects without it, and every other change
+// of a digest needs another Schema.
 func TestDigestStays(t *testing.T) {
 	collections := []common.ContentItem{{Name: "acme.web", Version: "1.0.0"}}
 	full := Inputs{
@@ -180,7 +180,7 @@ func TestDigestStays(t *testing.T) {
 		"v4.a69cdde7.4e0e1662a433a54be4fa4781639b5ba6bac60059c9f05eb7558ab9e79dcf910d": full,
 	} {
 		if got := digest(t, in, collections); got != want {
-			t.Errorf("An upgrade runs nothing again.\nDigest(%+v): want %s, got %s", in, want, got)
+			t.Errorf("An upgrade should not run objects again.\nDigest(%+v): want %s, got %s", in, want, got)
 		}
 	}
 }
@@ -197,9 +197,9 @@ func TestComparable(t *testing.T) {
 	}{
 		"Same":        {"Equal digests are comparable.", a, a, true},
 		"OtherKey":    {"A lost key makes digests incomparable.", a, other, false},
-		"OtherSchema": {"So does another schema.", a, "v0" + strings.TrimPrefix(a, Schema), false},
-		"Never":       {"No digest is not comparable, not even with none.", "", "", false},
-		"Garbage":     {"What is not a digest is not comparable.", "abc", "abc", false},
+		"OtherSchema": {"Digests of different schemas are not comparable.", a, "v0" + strings.TrimPrefix(a, Schema), false},
+		"Never":       {"An empty text is not comparable.", "", "", false},
+		"Garbage":     {"Other texts than digests are not comparable.", "abc", "abc", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Comparable(tc.a, tc.b); got != tc.want {
@@ -209,11 +209,11 @@ func TestComparable(t *testing.T) {
 	}
 }
 
-// TestObjectKey has two objects with the same secret of four digits: an attacker that may create one of them, and see
-// both digests, learns nothing of the other's.
+// TestObjectKey has two objects with the same secret of four digits: an attacker that can create one of them, and read
+// both digests, does not learn the secret of the other object.
 func TestObjectKey(t *testing.T) {
 	if diff := cmp.Diff("9d32086c63049f020e3425ca73a1c65589cfdd6e9ac41d009f504ff14daea964", hex.EncodeToString(ObjectKey([]byte("key"), "uid"))); diff != "" {
-		t.Errorf("\nAn upgrade runs nothing again.\nObjectKey(...): -want, +got:\n%s", diff)
+		t.Errorf("\nAn upgrade should not run objects again.\nObjectKey(...): -want, +got:\n%s", diff)
 	}
 
 	in := Inputs{VarFiles: []File{{Data: []byte("pin: 4711\n"), Secret: true}}}
@@ -227,11 +227,11 @@ func TestObjectKey(t *testing.T) {
 	}
 
 	if len(seen) != 4 {
-		t.Errorf("\nEach object has a key of its own, which only the provider can make.\nDigest(...): %v", seen)
+		t.Errorf("\nEach object should have a key of its own, which only the provider can derive.\nDigest(...): %v", seen)
 	}
 }
 
-// TestForeseen: what validate says of another value of a field in a Composition is what its digest does.
+// TestForeseen compares the command validate with the digest: both must agree whether a change of a field starts a run.
 func TestForeseen(t *testing.T) {
 	p := common.AnsibleRunParameters{}
 	for _, f := range reflect.ValueOf(&p).Elem().Fields() {
@@ -257,7 +257,7 @@ func TestForeseen(t *testing.T) {
 	for _, name := range fields.Names(func(f fields.Field) bool { return f.Part == fields.ForProvider }) {
 		_, isInput := canonical[name]
 		if again := fields.Of(name).Action == fields.RunAgain; again != isInput {
-			t.Errorf("%s: the table of fields says that it runs again: %t; it is an input: %t", name, again, isInput)
+			t.Errorf("%s: the table of fields says that a change starts a run: %t; the field is an input: %t", name, again, isInput)
 		}
 	}
 }

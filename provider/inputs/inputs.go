@@ -1,6 +1,6 @@
-// Package inputs has what users control of a run, resolved to plain values: parameters,
-// files, configuration. The resolver of provider/config makes Inputs. They are validated,
-// identified by a digest that says whether a run is due, and executed by provider/runner.
+// Package inputs has the values of a run that users control, with resolved references: parameters, files,
+// configuration. The resolver of provider/config makes Inputs. They are validated, and executed by provider/runner. A
+// changed digest means that a run is due.
 package inputs
 
 import (
@@ -20,24 +20,24 @@ import (
 // KnownHostsFile is the name of the credential with the keys of hosts that ssh trusts.
 const KnownHostsFile = "known_hosts"
 
-// A File that a reference resolved to.
+// A File is the data of a resolved reference.
 type File struct {
-	// Name in the working directory for a credential, and that of a variable of the environment; what the file was
-	// resolved from, for error messages, otherwise.
+	// Name is the file name of a credential in the working directory, or the name of an environment variable. For other
+	// files, it names the source in error messages.
 	Name string
 	// Data of the file.
 	Data []byte
-	// Path of an inventory of the project, which has the data; empty for all other files.
+	// Path is the path of an inventory in the project, without Data; empty for other files.
 	Path string
-	// Secret is true for data that must never be reported, and From says where that comes from.
+	// Secret is true for data that must never be reported. From is the source of the data.
 	Secret bool
 	From   redact.Source
-	// Rotates names the source of a credential with rotates: true, which is the input
-	// instead of the data; empty for all other files.
+	// Rotates names the source of a credential with rotates: true. The digest has the source instead of the data. It is
+	// empty for other files.
 	Rotates string
 }
 
-// Find a file by its name; false when there is none.
+// Find returns the file with a name; false if there is none.
 func Find(files []File, name string) (File, bool) {
 	i := slices.IndexFunc(files, func(f File) bool { return f.Name == name })
 	if i < 0 {
@@ -47,8 +47,8 @@ func Find(files []File, name string) (File, bool) {
 	return files[i], true
 }
 
-// WithLineEnd returns the file with an end of its last line. ssh reads no private key without
-// one, and it is easily lost on the way into a Secret.
+// WithLineEnd returns the file with a line end at its end. ssh cannot read a private key without it, and it is easily
+// lost when a Secret is made.
 func (f File) WithLineEnd() File {
 	if !bytes.HasSuffix(f.Data, []byte("\n")) {
 		f.Data = append(bytes.Clone(f.Data), '\n')
@@ -57,27 +57,27 @@ func (f File) WithLineEnd() File {
 	return f
 }
 
-// Inputs of a run.
+// Inputs are the inputs of a run.
 type Inputs struct {
 	// Parameters as written.
 	Parameters common.AnsibleRunParameters
-	// Roles that the parameters name, role and roles alike.
+	// Roles are the roles in the parameters role or roles.
 	Roles []common.Role
-	// Required are the roles to be installed if deletion runs other content: those that are applied, then those that
-	// deletion runs. Both runs have the same, so that what a deletion needs is there before.
+	// Required are the roles to install if onDelete has other roles: Roles, then the roles of onDelete. Every run
+	// installs all of them, so that the roles of a deletion are known to be available before it.
 	Required []common.Role
 	// VarFiles in order, weakest first. Missing optional files are left out.
 	VarFiles []File
 	// Inventories in order, inventoryInline last.
 	Inventories []File
-	// Tree is the directory of this machine that is the project, as it is now, in place of its repository; empty for
-	// none. Only the author of the content has one.
+	// Tree is a directory of this machine that is used as the project instead of its repository; empty for none. Only the
+	// command line, for authors of content, sets it.
 	Tree string
-	// Owner is a cluster scoped configuration, for what the run has outside the namespace of its object; nil for one in a
-	// namespace. It is no input.
+	// Owner is the owner of objects that the run needs outside the namespace of its AnsibleRun: a cluster scoped
+	// configuration. It is nil for a configuration in a namespace. The digest is without it.
 	Owner *metav1.OwnerReference
-	// Config is the kind and name of the configuration, for error messages. The
-	// digest is without it: a configuration may be renamed.
+	// Config is the kind and name of the configuration, for error messages. The digest is without it: a configuration may
+	// be renamed.
 	Config string
 	// Credentials for the working directory.
 	Credentials []File
@@ -85,25 +85,25 @@ type Inputs struct {
 	Requirements string
 	// Env is the environment that the configuration sets for ansible-galaxy and the play.
 	Env map[string]string
-	// PlayEnv are the variables that only the play has: what the configuration sets, then
-	// what the run sets, which wins. See ForPlay.
+	// PlayEnv are the environment variables of the play alone: those of the configuration, then those of the run, which
+	// take precedence. See ForPlay.
 	PlayEnv []File
-	// Verification of what is installed; nil for none. The digest is without it: it
-	// decides whether content is installed, not which.
+	// Verification of installed content; nil for none. The digest is without it: it decides whether content is installed,
+	// but does not select content.
 	Verification *common.Verification
-	// Execution says where the run is carried out, defaults filled in. An empty place is the
-	// provider. The digest is without it: a run may move.
+	// Execution is the place of the run, with defaults. An empty place is the provider. The digest is without it: a run
+	// may move to another place.
 	Execution common.Execution
 	// Approval is true if the run, or its configuration, requires approvals.
 	Approval bool
-	// Grant is what the configuration allows beyond what every run may do.
+	// Grant has the additional rights that the configuration gives to the run.
 	Grant sandbox.Grant
-	// Kubernetes is how the run reaches the API server; nil if it does not.
+	// Kubernetes is the access of the run to the API server; nil for none.
 	Kubernetes *Kubernetes
 }
 
-// ForPlay is the environment that the configuration and the run set for the play. Of several variables with the same
-// name the last one counts.
+// ForPlay returns the environment that the configuration and the run set for the play. The last of several variables
+// with the same name takes precedence.
 func (in Inputs) ForPlay() map[string]string {
 	env := maps.Collect(maps.All(in.Env))
 	for _, v := range in.PlayEnv {
@@ -113,7 +113,7 @@ func (in Inputs) ForPlay() map[string]string {
 	return env
 }
 
-// ForDeletion returns the inputs of the run that removes what the object has made.
+// ForDeletion returns the inputs of the deletion run.
 func (in Inputs) ForDeletion() Inputs {
 	if in.Parameters.OnDelete.Replaces() {
 		in.Roles = in.Required[len(in.Roles):]
@@ -124,7 +124,7 @@ func (in Inputs) ForDeletion() Inputs {
 	return in
 }
 
-// RequiredRoles are those to be installed.
+// RequiredRoles returns the roles to install.
 func (in Inputs) RequiredRoles() []common.Role {
 	if len(in.Required) > 0 {
 		return in.Required
@@ -133,27 +133,27 @@ func (in Inputs) RequiredRoles() []common.Role {
 	return in.Roles
 }
 
-// IsProjectPlaybook is true for a playbook of a project. Any other is one of a collection.
+// IsProjectPlaybook is true for the path of a playbook in a project. Other names are playbooks of collections.
 func IsProjectPlaybook(name string) bool {
 	return strings.HasSuffix(name, ".yml") || strings.HasSuffix(name, ".yaml")
 }
 
-// Kubernetes says with which rights a run reaches the API server of the provider's own cluster.
+// Kubernetes is the access of a run to the API server of the provider's own cluster.
 type Kubernetes struct {
 	// Namespace and name of the ServiceAccount.
 	Namespace      string `json:"namespace"`
 	ServiceAccount string `json:"serviceAccount"`
-	// OwnerReferences makes the AnsibleRun the owner of what the run creates.
+	// OwnerReferences makes the AnsibleRun the owner of objects that the run creates.
 	OwnerReferences bool `json:"ownerReferences,omitempty"`
-	// WatchDependents labels what the run writes, for a watch. Ignore are kinds that are not
-	// watched. The digest is without both: they are about what happens after the run.
+	// WatchDependents is true to label the objects that the run writes, and to watch them. Ignore are kinds that are not
+	// watched. The digest is without both: they do not change the effect of the run.
 	WatchDependents bool               `json:"watchDependents,omitempty"`
 	Ignore          []common.GroupKind `json:"ignore,omitempty"`
 }
 
 // Watches is true for a kind of dependents that is watched.
 func (k Kubernetes) Watches(d common.DependentKind) bool {
-	gv, _ := schema.ParseGroupVersion(d.APIVersion) // It was checked where it comes from.
+	gv, _ := schema.ParseGroupVersion(d.APIVersion) // The version is valid.
 
 	return k.WatchDependents && !slices.Contains(k.Ignore, common.GroupKind{Group: gv.Group, Kind: d.Kind})
 }

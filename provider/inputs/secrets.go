@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
-// Secrets of a run: variable files and other files from Secrets, variables of the environment that are from Secrets or
-// have names that say so, and passwords in URLs. What the spec has in clear is no secret.
+// Secrets returns the secrets of a run: the values of variable files and other files from Secrets, environment
+// variables from Secrets or with names of secrets, and passwords in URLs. Values that the spec shows are not secrets.
 func (in Inputs) Secrets() *redact.Set {
 	var all []redact.Secret
 
@@ -21,7 +21,7 @@ func (in Inputs) Secrets() *redact.Set {
 		}
 	}
 
-	// An inventory need not be YAML.
+	// An inventory may have another format than YAML.
 	for _, f := range in.Inventories {
 		if f.Secret {
 			all = append(all, redact.InFile(f.text(), f.From)...)
@@ -48,8 +48,8 @@ func (in Inputs) Secrets() *redact.Set {
 	return redact.New(all, shown...)
 }
 
-// InstallSecrets are those that an installation has. The servers in an ansible.cfg are none there, since an error
-// says which of them has failed.
+// InstallSecrets returns the secrets of an installation. Servers in an ansible.cfg are not among them, so that an error
+// can name the server that failed.
 func (in Inputs) InstallSecrets() *redact.Set {
 	return redact.New(in.ofInstallation(File.withoutServers))
 }
@@ -80,7 +80,7 @@ func (in Inputs) ofInstallation(text func(File) string) []redact.Secret {
 	return all
 }
 
-// inEnv are the secrets of an environment.
+// inEnv returns the secrets of an environment.
 func inEnv(env map[string]string) []redact.Secret {
 	var all []redact.Secret
 
@@ -96,8 +96,8 @@ func inEnv(env map[string]string) []redact.Secret {
 
 func (f File) text() string { return string(f.Data) }
 
-// withoutServers is an ansible.cfg without the names and URLs of servers, and any
-// other file as it is.
+// withoutServers returns the text of an ansible.cfg without the names and URLs of servers, and of other files
+// unchanged.
 func (f File) withoutServers() string {
 	if f.Name != AnsibleConfigFile {
 		return f.text()

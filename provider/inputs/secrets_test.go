@@ -18,42 +18,42 @@ func TestSecrets(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		in     Inputs
-		// text that has secrets, and how it is shown.
+		// text has secrets, and want is the redacted text.
 		text, want string
 		from       redact.Source
 	}{
 		"Variables": {
-			"The values of a variable file are secrets, those of another one are none.",
+			"The values of a variable file from a Secret are secrets, other variables are not.",
 			Inputs{VarFiles: []File{secret("vars.yml", "a: {b: hunter22}"), {Data: []byte("c: public-value")}}},
 			"hunter22 public-value", "******** public-value",
 			redact.Source{Secret: "s", Key: "vars.yml"},
 		},
 		"WholeSecret": {
-			"Each value of a whole Secret is one, and known by its key.",
+			"Each value of a whole Secret is a secret, and its source is the key.",
 			Inputs{VarFiles: []File{{Data: []byte(`!unsafe {"password": "hunter22", "user": "{{ me }}-and-you"}`), Secret: true, From: redact.Source{Secret: "db"}}}},
 			"{{ me }}-and-you hunter22", "******** ********",
 			redact.Source{Secret: "db", Key: "user"},
 		},
 		"Inventory": {
-			"So are those of an inventory, whatever its format.",
+			"The values of an inventory from a Secret are secrets, in any format.",
 			Inputs{Inventories: []File{secret("hosts", "h1 ansible_password=hunter22\n"), secret("hosts.yml", "all: {vars: {unlock: sw0rdfish}}")}},
 			"sw0rdfish hunter22", "******** ********",
 			redact.Source{Secret: "s", Key: "hosts.yml"},
 		},
 		"Credentials": {
-			"So are the lines of credentials, but not the public keys of hosts.",
+			"The lines of credentials are secrets, except the public keys of hosts.",
 			Inputs{Credentials: []File{secret("known_hosts", "git.example.org ssh-ed25519 AAAAC3Nz\n"), secret("token", "sw0rdfish\n")}},
 			"git.example.org ssh-ed25519 AAAAC3Nz sw0rdfish", "git.example.org ssh-ed25519 AAAAC3Nz ********",
 			redact.Source{Secret: "s", Key: "token"},
 		},
 		"PlayEnvironment": {
-			"So are variables from Secrets.",
+			"Environment variables from Secrets are secrets.",
 			Inputs{PlayEnv: []File{{Name: "LOGIN", Data: []byte("hunter22"), Secret: true, From: redact.Source{Secret: "s", Key: "k"}}, {Name: "REGION", Data: []byte("eu-central-1")}}},
 			"hunter22 eu-central-1", "******** eu-central-1",
 			redact.Source{Secret: "s", Key: "k"},
 		},
 		"Environment": {
-			"A configuration is not for everybody to read, and some have nowhere else to put a secret.",
+			"Environment variables of the configuration with names of secrets are secrets.",
 			Inputs{Env: map[string]string{
 				"AWS_SECRET_ACCESS_KEY": "hunter22", "ANSIBLE_PRIVATE_KEY_FILE": "id_ed25519", "GIT_SSL_KEY": "client.key",
 				"HTTPS_PROXY": "http://me:pr0xy-pr0xy@proxy.example.org:3128",
@@ -62,7 +62,7 @@ func TestSecrets(t *testing.T) {
 			redact.Source{Key: "AWS_SECRET_ACCESS_KEY"},
 		},
 		"URLs": {
-			"A password in a URL is one, and so is a token in the place of a user.",
+			"A password in a URL, and a token in place of the user, are secrets.",
 			Inputs{
 				Requirements: "roles: [{src: 'https://me:one-one-one@git.example.org/a.git'}, 'https://0123456789abcdef0123@git.example.org/c.git', 'ssh://git@git.example.org/d.git']",
 				Roles:        []common.Role{{Name: "a.b", Src: "git+https://me:two-two-two@git.example.org/a.git"}},
@@ -71,7 +71,7 @@ func TestSecrets(t *testing.T) {
 			redact.Source{},
 		},
 		"Shown": {
-			"What the spec has in clear is none.",
+			"A value that the spec shows is not a secret.",
 			Inputs{
 				VarFiles: []File{secret("vars.yml", "{a: hunter22, b: eu-central-1, c: db.example.org}")},
 				Parameters: common.AnsibleRunParameters{
@@ -107,6 +107,6 @@ func TestInstallSecrets(t *testing.T) {
 
 	got := in.InstallSecrets().Text("hub-of-example https://hub.example.org/ hunter22 sw0rdfish")
 	if diff := cmp.Diff("hub-of-example https://hub.example.org/ ******** ********", got); diff != "" {
-		t.Errorf("\nWhich server failed may be said; what else is there may not. An installation has no variables.\nInstallSecrets(): -want, +got:\n%s", diff)
+		t.Errorf("\nThe name of a server should be shown, but no other value of a credential. An installation has no variables.\nInstallSecrets(): -want, +got:\n%s", diff)
 	}
 }

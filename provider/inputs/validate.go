@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// maxQuoted is how much of a value is quoted in an error, in bytes.
+	// maxQuoted is the largest length of a value in an error, in bytes.
 	maxQuoted = 128
-	// maxFailure is the length of the longest error, in bytes: names of variables are a part of it.
+	// maxFailure is the length of the longest error, in bytes. Errors contain names of variables, which may be long.
 	maxFailure = 4 << 10
 )
 
-// Validate reports the first mistake that the CRDs cannot find. The error names the field, and the configuration if it
-// is in that.
+// Validate returns the first error that the CRDs cannot find. It names the field, and the configuration for a field of
+// the configuration.
 func (in Inputs) Validate() error {
 	path, p := field.NewPath("spec", "forProvider"), &in.Parameters
 
@@ -48,12 +48,12 @@ func (in Inputs) Validate() error {
 	return errors.New(clip.Text(err.Error(), maxFailure))
 }
 
-// invalid is the error for a value, however long that is.
+// invalid returns an error for a value, which is cut if it is long.
 func invalid(path *field.Path, value, message string) error {
 	return field.Invalid(path, clip.Text(value, maxQuoted), message)
 }
 
-// validateFacts says why the facts of a run that asks for that cannot be kept.
+// validateFacts returns an error if factCachingTimeout is set and the provider cannot keep facts.
 func validateFacts(in Inputs, path *field.Path) error {
 	const instead = "or leave spec.forProvider.factCachingTimeout of the AnsibleRun out"
 
@@ -108,8 +108,8 @@ func validateRoles(in Inputs, path *field.Path) error {
 	return nil
 }
 
-// validateVerification makes sure that there are keys to verify with. gpg reads a file without
-// keys as an empty keyring, and looks for keys elsewhere. The CRD checks the rest.
+// validateVerification returns an error if the keyring has no public keys. gpg would take a file without keys for an
+// empty keyring, and use other keyrings. The CRD checks the other fields.
 func validateVerification(in Inputs, path *field.Path) error {
 	v := in.Verification
 	if v == nil || v.Keyring == "" {
@@ -138,15 +138,15 @@ func validateEnv(env map[string]string, path *field.Path) error {
 
 var (
 	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	// ofCollection is the fully qualified name of something in a collection: namespace.collection.name, or more parts
-	// where it is in a sub-directory. Source: AnsibleCollectionRef of ansible-core.
+	// ofCollection matches a fully qualified name in a collection: namespace.collection.name, or more parts for a
+	// subdirectory. Source: AnsibleCollectionRef of ansible-core.
 	ofCollection = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*){2,}$`)
-	// otherRole is the name of a role that is in no collection, which is that of a directory.
+	// otherRole matches the name of a role outside of collections, which is the name of its directory.
 	// https://docs.ansible.com/ansible/latest/dev_guide/developing_collections_structure.html#roles-directory
 	otherRole = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*([.][A-Za-z0-9_][A-Za-z0-9_-]*)?$`)
 )
 
-// validateRoleName reports what cannot be the name of a role.
+// validateRoleName returns an error for an invalid name of a role.
 func validateRoleName(name string) error {
 	switch parts := strings.Count(name, ".") + 1; {
 	case parts > 2 && !ofCollection.MatchString(name):

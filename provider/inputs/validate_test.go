@@ -33,7 +33,7 @@ func TestValidate(t *testing.T) {
 		want   string
 	}{
 		"Roles": {
-			reason: "Roles of collections, roles with a namespace, and roles that are installed from somewhere.",
+			reason: "Roles of collections, roles with a namespace, and roles with a source are valid.",
 			in: Inputs{
 				Parameters: common.AnsibleRunParameters{Roles: roles},
 				Roles: []common.Role{
@@ -46,7 +46,7 @@ func TestValidate(t *testing.T) {
 			},
 		},
 		"RoleOfDeletion": {
-			reason: "What deletion runs is looked at while the object is there.",
+			reason: "The roles of onDelete are validated before the deletion.",
 			in: Inputs{
 				Parameters: common.AnsibleRunParameters{Role: "a.b.c", OnDelete: &common.OnDelete{Role: "../etc"}},
 				Roles:      []common.Role{{Name: "a.b.c"}}, Required: []common.Role{{Name: "a.b.c"}, {Name: "../etc"}},
@@ -68,28 +68,28 @@ func TestValidate(t *testing.T) {
 			want: `ProviderConfig "x": spec.verification.keyring: Invalid value: "keys.gpg": must be the filename of one of the credentials`,
 		},
 		"KeyringEmpty": {
-			reason: "It has keys.", in: verified(keys, File{Name: "keys.gpg"}),
+			reason: "A keyring has keys.", in: verified(keys, File{Name: "keys.gpg"}),
 			want: `ProviderConfig "x": spec.verification.keyring: Invalid value: "keys.gpg": must have public keys as gpg --export writes them without --armor`,
 		},
 		"KeyringArmored": {
-			reason: "gpg reads no other.", in: verified(keys, File{Name: "keys.gpg", Data: []byte("-----BEGIN PGP PUBLIC KEY BLOCK-----")}),
+			reason: "gpg cannot read an armored keyring.", in: verified(keys, File{Name: "keys.gpg", Data: []byte("-----BEGIN PGP PUBLIC KEY BLOCK-----")}),
 			want: `ProviderConfig "x": spec.verification.keyring: Invalid value: "keys.gpg": must have public keys as gpg --export writes them without --armor`,
 		},
-		"Keyring": {reason: "As gpg writes them.", in: verified(keys, File{Name: "keys.gpg", Data: []byte{0x98}})},
+		"Keyring": {reason: "A binary keyring is valid.", in: verified(keys, File{Name: "keys.gpg", Data: []byte{0x98}})},
 		"RevisionUnknown": {
-			reason: "A revision may not be known yet.", in: verified(common.Verification{Collections: []common.VerifiedContent{{Name: "acme.web"}}}),
+			reason: "A content item to verify may have no revision yet.", in: verified(common.Verification{Collections: []common.VerifiedContent{{Name: "acme.web"}}}),
 		},
-		"Facts": {reason: "Facts are kept.", in: Inputs{Parameters: facts}},
+		"Facts": {reason: "The provider can keep facts.", in: Inputs{Parameters: facts}},
 		"FactsOfPod": {
-			reason: "But not of a Pod.", in: Inputs{Parameters: facts, Execution: common.Execution{Place: common.PlacePod}},
+			reason: "A Pod cannot keep facts.", in: Inputs{Parameters: facts, Execution: common.Execution{Place: common.PlacePod}},
 			want: ": spec.execution.place: Forbidden: a Pod keeps no facts for the next one: have runs happen in the provider, " + instead,
 		},
 		"FactsOfVariable": {
-			reason: "There is one cache.", in: Inputs{Parameters: facts, Env: map[string]string{"ANSIBLE_CACHE_PLUGIN": "memory"}},
+			reason: "A variable must not configure another cache.", in: Inputs{Parameters: facts, Env: map[string]string{"ANSIBLE_CACHE_PLUGIN": "memory"}},
 			want: ": spec.vars[ANSIBLE_CACHE_PLUGIN]: Forbidden: there would be two caches of facts: remove it, " + instead,
 		},
 		"FactsOfConfig": {
-			reason: "An ansible.cfg has none, either.",
+			reason: "An ansible.cfg must not configure another cache.",
 			in:     Inputs{Parameters: facts, Credentials: []File{{Name: AnsibleConfigFile, Data: []byte("[defaults]\nfact_caching = memory\n")}}},
 			want:   ": spec.credentials[ansible.cfg]: Forbidden: there would be two caches of facts: remove fact_caching, " + instead,
 		},
@@ -109,7 +109,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// The names of variables may be as long as an object, too.
+// TestValidateLong has a name of a variable that is as long as an object may be.
 func TestValidateLong(t *testing.T) {
 	vars := &runtime.RawExtension{Raw: []byte(`{"` + strings.Repeat("é", 1<<19) + `": {"__ansible_unsafe": 1}}`)}
 

@@ -13,24 +13,24 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// VaultHeader starts what ansible-vault has encrypted.
+// VaultHeader is the prefix of text that ansible-vault has encrypted.
 const VaultHeader = "$ANSIBLE_VAULT;"
 
-// maxDepth is how deep variables may be nested. Ansible takes some 190 levels,
-// and calls more a recursive loop in a template.
+// maxDepth is the largest depth of nested variables. Ansible accepts about 190 levels, and reports more as a recursive
+// loop in a template.
 const maxDepth = 128
 
 var errDeep = errors.Errorf("must not be nested deeper than %d levels", maxDepth)
 
-// Ansible reads a mapping with one of these keys as an encrypted value, or as a value
-// without templates. Source: the legacy JSON profile of ansible-core.
+// Ansible reads a mapping with one of these keys as an encrypted value, or as a value without templates. Source: the
+// legacy JSON profile of ansible-core.
 const (
 	keyVault  = "__ansible_vault"
 	keyUnsafe = "__ansible_unsafe"
 )
 
-// validateVars reports a variable that a play would see with another value than was
-// written. Mappings that stand for encrypted values are allowed unless vars are unsafe.
+// validateVars returns an error for a variable that would have another value in a play than in the spec. Malformed
+// mappings for encrypted values are an error unless the variables are unsafe.
 func validateVars(raw *runtime.RawExtension, unsafe bool, path *field.Path) error {
 	if raw == nil || len(raw.Raw) == 0 {
 		return nil
@@ -58,7 +58,7 @@ func validateVars(raw *runtime.RawExtension, unsafe bool, path *field.Path) erro
 	return err
 }
 
-// validateVariableName reports a name that no template can refer to, or that YAML has made of another one.
+// validateVariableName returns an error for a name that templates cannot refer to, or that YAML has changed.
 func validateVariableName(name string) error {
 	switch {
 	case name == "true" || name == "false":
@@ -102,8 +102,8 @@ func validateValue(value any, unsafe bool, path *field.Path, depth int) error {
 	return nil
 }
 
-// validateMarker checks a mapping that Ansible reads as a value. If one of them is malformed,
-// Ansible reads none of these variables' mappings as values.
+// validateMarker returns an error for a malformed mapping with keyVault or keyUnsafe. Because of one such mapping,
+// Ansible would read no mapping of these variables as a value.
 func validateMarker(m map[string]any, path *field.Path) error {
 	if text, ok := m[keyVault]; ok {
 		if s, ok := text.(string); !ok || !strings.HasPrefix(s, VaultHeader) {
@@ -121,9 +121,8 @@ func validateMarker(m map[string]any, path *field.Path) error {
 	return nil
 }
 
-// exact is true for a number that the API server has certainly not rounded. It keeps
-// integers of 64 bits, and makes floating-point numbers of all others. One without a
-// fraction may have been a larger integer.
+// exact is true for a number that the API server has certainly not rounded. It keeps integers of 64 bits, and converts
+// all other numbers to floating-point numbers. A large number without a fraction may have been an integer.
 func exact(n json.Number) bool {
 	if _, err := n.Int64(); err == nil {
 		return true

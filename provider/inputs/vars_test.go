@@ -28,11 +28,11 @@ func TestValidateVars(t *testing.T) {
 		want         string
 	}{
 		"Names": {
-			reason: "Variables are called as their users like, and what is in them, too.",
+			reason: "Identifiers are valid names, and values may have any keys.",
 			vars:   `{"camelCase": {"with-dash": 2, "false": 3}, "n": 1, "_x9": 1}`,
 		},
 		"NoIdentifiers": {
-			reason: "No template can refer to another name.",
+			reason: "Templates cannot refer to other names.",
 			vars:   `{"with-dash": 2, "ünï": 5, "1a": 6}`,
 			want:   `spec.forProvider.vars[1a]: Invalid value: "1a"` + noIdentifier,
 		},
@@ -42,33 +42,33 @@ func TestValidateVars(t *testing.T) {
 			want:   `spec.forProvider.unsafeVars[false]: Invalid value: "false": is what YAML makes of words such as y, n, on and off: write the name in quotes`,
 		},
 		"Numbers": {
-			reason: "What has 64 bits arrives exactly.",
+			reason: "Numbers of 64 bits are exact.",
 			vars:   `{"a": [9007199254740993, 9223372036854775807, -9223372036854775808, 0.1, -1.5e-7, 1e5, 0]}`,
 		},
 		"Integer": {
-			reason: "Beyond that, the API server has rounded it already.",
+			reason: "The API server has rounded a larger integer.",
 			vars:   `{"a": {"b": [1, 9223372036854775808]}}`,
 			want:   `spec.forProvider.vars[a][b][1]: Invalid value: "9223372036854775808"` + rounded,
 		},
 		"Exponent": {
-			reason: "A large integer becomes a floating-point number.",
+			reason: "A large number with an exponent may be a rounded integer.",
 			unsafe: `{"a": 1.2345678901234568e+29}`,
 			want:   `spec.forProvider.unsafeVars[a]: Invalid value: "1.2345678901234568e+29"` + rounded,
 		},
-		"Deep":   {reason: "A hundred levels are a lot.", vars: nested(100), unsafe: nested(100)},
-		"Deeper": {reason: "Ansible takes some more, but not any number.", vars: nested(130), want: "spec.forProvider.vars: Invalid value: must not be nested deeper than 128 levels"},
-		"List":   {reason: "Variables have names.", unsafe: `["a"]`, want: `spec.forProvider.unsafeVars: Invalid value: "": must be a mapping of names to values`},
+		"Deep":   {reason: "A hundred levels are valid.", vars: nested(100), unsafe: nested(100)},
+		"Deeper": {reason: "More than 128 levels are invalid.", vars: nested(130), want: "spec.forProvider.vars: Invalid value: must not be nested deeper than 128 levels"},
+		"List":   {reason: "Variables must be a mapping.", unsafe: `["a"]`, want: `spec.forProvider.unsafeVars: Invalid value: "": must be a mapping of names to values`},
 		"Vault":  {reason: "Ansible decrypts such values.", vars: `{"a": [` + vault + `, {"__ansible_unsafe": "{{ x }}"}]}`},
 		"NoVault": {
-			reason: "If one of them were none, Ansible would decrypt none.",
+			reason: "Because of one malformed value, Ansible would decrypt none.",
 			vars:   `{"a": [` + vault + `, {"__ansible_vault": "s3cret"}]}`,
 			want:   "spec.forProvider.vars[a][1][__ansible_vault]: Invalid value: must be what ansible-vault encrypt_string prints after !vault",
 		},
 		"NoUnsafe": {
-			reason: "Nor is a value without templates anything but text.", vars: `{"b": {"__ansible_unsafe": 1}}`,
+			reason: "A value without templates must be a string.", vars: `{"b": {"__ansible_unsafe": 1}}`,
 			want: "spec.forProvider.vars[b][__ansible_unsafe]: Invalid value: must be a string",
 		},
-		"UnsafeVault": {reason: "In unsafe variables they mean nothing.", unsafe: `{"a": {"__ansible_vault": 1}}`},
+		"UnsafeVault": {reason: "In unsafe variables, these keys have no meaning.", unsafe: `{"a": {"__ansible_vault": 1}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := Inputs{Parameters: common.AnsibleRunParameters{
