@@ -14,22 +14,22 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// Exit statuses of a supervisor that could not do its work: that processes are left,
-// and those that env and similar tools use when nothing has begun.
+// Exit statuses of a supervisor: exitLeft if processes are left. The others are those of env(1), for a command that was
+// not executed.
 const (
 	exitLeft     = 124
 	exitFailure  = 125
 	exitNotFound = 127
 )
 
-// ErrNotStarted is returned when not even the supervisor was started.
+// ErrNotStarted is the error when the supervisor was not started.
 var ErrNotStarted = errors.New("nothing was started")
 
-// ErrFailed is returned when a command has ended, and all of its descendants, with the exit status of
-// one that was never reached.
+// ErrFailed is the error when the supervisor has done its work with exitFailure: the command could not enter its
+// domain, or has exited with this status itself.
 var ErrFailed = errors.New("it could not be confined or started")
 
-// ErrLeft is returned when processes of a command were killed and do not end.
+// ErrLeft is the error when processes of a command do not end after SIGKILL.
 var ErrLeft = errors.New(
 	"some of its processes were killed and do not end: the machine may wait for a disk that does not answer")
 
@@ -37,40 +37,37 @@ var ErrLeft = errors.New(
 type Command struct {
 	// Argv of the command. The first is the path of its executable.
 	Argv []string
-	// Env of the command, and all of it.
+	// Env is the complete environment of the command.
 	Env []string
 	// Dir is the working directory of the command.
 	Dir string
 	// Stdout and Stderr of the command. Standard input is empty.
 	Stdout, Stderr io.Writer
-	// Grace is what the descendants of the command get to end on their own
-	// after SIGTERM, before they are killed.
+	// Grace is the time between SIGTERM and SIGKILL when the descendants of the command are ended.
 	Grace time.Duration
-	// Domain that the command is confined to, and all that it starts.
+	// Domain confines the command and its descendants.
 	Domain sandbox.Domain
-	// Lock that the supervisor holds until the last descendant is gone. It may be nil for a command that is not Warm.
+	// Lock is a file that the supervisor keeps open, and so locked, until the last descendant is gone. It may be nil if
+	// Warm is.
 	Lock *os.File
-	// Warm starts the command, instead of its argv, in a process that has loaded it
-	// before. It may be nil.
+	// Warm starts the command by forking a warm process, instead of executing Argv. It may be nil.
 	Warm Starter
 }
 
-// A Starter starts a command by forking a process that has loaded it before.
+// A Starter starts a command by forking a process that has already loaded it.
 type Starter interface {
-	// Start a command, with the argv self of its supervisor. The process that is returned, a child of this one, executes
-	// that, followed by the option --child with the id of the command's process, which enters the domain before it does
-	// anything. Both have the first two of the files as standard output and error; the supervisor has the others, the
-	// lifeline and the lock, as the descriptors 3 and 4. The error is an ErrNotStarted.
+	// Start starts a command and its supervisor. It returns the process of the supervisor, a child of this process, which
+	// executes the argv self with the option --child, the id of the process of the command. The process of the command
+	// enters the domain before it does anything else. Standard output and error of both are the first two files; the
+	// supervisor has the lifeline and the lock, the other files, as descriptors 3 and 4. Run reports the error as an
+	// ErrNotStarted.
 	Start(c Command, self []string, files ...*os.File) (*os.Process, error)
 }
 
-// Run the command until it and all of its descendants have ended, and return
-// its exit status: 128 plus the number of the signal that ended it. Descendants
-// are ended when the context is done, and Run returns soon after that, whatever they
-// do to the supervisor. The error is about the supervisor, never about the command;
-// it is ErrLeft when processes are left, a MemoryError when they took too
-// much memory, and an ErrNotStarted when it
-// is certain that nothing was started.
+// Run runs the command until it and all its descendants have ended, and returns its exit status: 128 plus the number of
+// the signal that ended it, if any. The end of the context ends the descendants; Run returns soon after that, even if
+// they stop the supervisor. The error is about the supervisor, never about the command. It is ErrLeft if processes are
+// left, a MemoryError if the processes used too much memory, and ErrNotStarted if certainly no process was started.
 func (c Command) Run(ctx context.Context) (int, error) {
 	l, err := newLifeline()
 	if err != nil {
@@ -122,9 +119,9 @@ func (c Command) Run(ctx context.Context) (int, error) {
 	return code, nil
 }
 
-// wait for the end of a supervisor, and return its exit status. The error says that
-// it did not end by itself. One that does not end in time, for whatever reason, is
-// killed with its descendants, and one that does not end then either is left to itself.
+// wait waits for the end of a supervisor, and returns its exit status. The error says that the supervisor did not end
+// by itself. If the context is done and the supervisor does not end in time, it is killed with its descendants, and
+// left alone if it does not end even then.
 func (c Command) wait(ctx context.Context, p *os.Process, l *lifeline) (int, error) {
 	var state *os.ProcessState
 
@@ -141,11 +138,11 @@ func (c Command) wait(ctx context.Context, p *os.Process, l *lifeline) (int, err
 	defer context.AfterFunc(ctx, func() {
 		l.end()
 
-		patience := c.Grace + 2*killPatience // The supervisor takes less.
+		patience := c.Grace + 2*killPatience // The supervisor needs less.
 
 		time.AfterFunc(patience, func() {
 			select {
-			case <-ended: // Its id may be that of another process by now.
+			case <-ended: // The id may belong to another process now.
 			default:
 				kill(descendants(p.Pid))
 
@@ -173,7 +170,7 @@ func (c Command) wait(ctx context.Context, p *os.Process, l *lifeline) (int, err
 	return 0, fmt.Errorf("the supervisor did not end by itself: %v", state)
 }
 
-// start the supervisor: this binary, executed once more.
+// start starts the supervisor: another process of this binary.
 func (c Command) start(stdout, stderr *os.File, l *lifeline) (*os.Process, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -191,14 +188,14 @@ func (c Command) start(stdout, stderr *os.File, l *lifeline) (*os.Process, error
 		return nil, err
 	}
 
-	// The supervisor stays outside of the domain: it must see the processes that it has to end, and they must not be able
-	// to end it.
+	// The supervisor stays outside of the domain: it must see the processes that it ends, and they must not be able to end
+	// it.
 	self = append(self, "--", path, asSupervisor, "--enter="+string(domain), "--")
 
-	cmd := exec.Command(path, append(self[1:], c.Argv...)...) //nolint:noctx // It ends by its lifeline.
+	cmd := exec.Command(path, append(self[1:], c.Argv...)...) //nolint:noctx // The lifeline ends it.
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = c.Env, c.Dir, stdout, stderr, []*os.File{l.theirs}
-	// Of its own session, so that the keys of a terminal reach only the process
-	// that owns the command, and nothing can prompt.
+	// A session of its own: keys of a terminal, such as ^C, signal only the process that owns the command, and no
+	// process can prompt on the terminal.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 
 	if c.Lock != nil {

@@ -12,27 +12,26 @@ import (
 )
 
 const (
-	// endPoll is how often processes that are being ended are looked for.
+	// endPoll is the interval at which processes that are being ended are listed.
 	endPoll = 10 * time.Millisecond
-	// killPatience is how long a process may take to end after SIGKILL. A process that is
-	// still there then does nothing any more: the kernel keeps it, often since it waits for a
-	// disk (state D), and ends it as soon as possible.
+	// killPatience is the time in which a process must end after SIGKILL. A process that still exists then executes no
+	// code of its own: the kernel keeps it, often because it waits for a disk (state D), and ends it as soon as possible.
 	killPatience = 5 * time.Second
 )
 
-// kill processes, without a grace.
+// kill sends SIGKILL to processes.
 func kill(pids []int) {
 	for _, pid := range pids {
 		_ = unix.Kill(pid, unix.SIGKILL)
 	}
 }
 
-// descendants of a process, in no order, those included that have ended and that their parents have not waited for.
+// descendants returns the ids of the descendants of a process, in no order, including zombies.
 func descendants(root int) []int {
 	children := map[int][]int{}
 
 	for _, pid := range processes() {
-		// One that cannot be looked at has ended.
+		// A process that cannot be read has ended.
 		if ppid, err := parent(pid); err == nil {
 			children[ppid] = append(children[ppid], pid)
 		}
@@ -46,9 +45,9 @@ func descendants(root int) []int {
 	return found
 }
 
-// processes are the ids of all.
+// processes returns the ids of all processes.
 func processes() []int {
-	entries, _ := os.ReadDir("/proc") // Linux without it has no processes to be seen.
+	entries, _ := os.ReadDir("/proc") // Without /proc, processes cannot be listed.
 
 	var ids []int
 
@@ -61,33 +60,33 @@ func processes() []int {
 	return ids
 }
 
-// parent of a process, by proc_pid_stat(5): the command, which may itself contain spaces and parentheses, is followed
-// by the state and the id of the parent.
+// parent returns the id of the parent of a process, from proc_pid_stat(5): the name of the command, which may contain
+// spaces and parentheses, is followed by the state and the id of the parent.
 func parent(pid int) (int, error) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return 0, fmt.Errorf("cannot look at a process: %w", err)
+		return 0, fmt.Errorf("cannot read the state of a process: %w", err)
 	}
 
 	fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
 	if len(fields) < 2 {
-		return 0, fmt.Errorf("cannot look at a process: %q", raw)
+		return 0, fmt.Errorf("cannot parse the state of a process: %q", raw)
 	}
 
 	return strconv.Atoi(string(fields[1]))
 }
 
-// A reaper collects the exit statuses of its own process's descendants.
+// A reaper waits for the children of this process.
 type reaper struct {
-	// child is the command; the other children were adopted.
+	// child is the id of the command; the other children were adopted.
 	child int
 	// code is the command's exit status, once it has ended.
 	code  int
 	ended bool
 }
 
-// reap all children that have ended. It returns false if none are left; then
-// no descendant is left either, since orphans become children.
+// reap waits for all children that have ended. It returns false if no child is left. Then no descendant is left either,
+// since orphans become children.
 func (r *reaper) reap() bool {
 	for {
 		var ws syscall.WaitStatus
@@ -100,20 +99,20 @@ func (r *reaper) reap() bool {
 			return false
 		case pid == 0:
 			return true
-		// Its id may be that of another process by now.
+		// After its end, the id may belong to another process.
 		case pid == r.child && !r.ended:
 			r.code, r.ended = status(ws), true
 		}
 	}
 }
 
-// end every descendant: with SIGTERM, and with SIGKILL when the grace is over. It is false if all that are left have
-// had SIGKILL long ago.
+// end ends every descendant: with SIGTERM, and with SIGKILL after the grace. It returns false if all descendants that
+// are left have received SIGKILL more than killPatience ago.
 func (r *reaper) end(grace time.Duration) bool {
 	killFrom := time.Now().Add(grace)
 	signal := unix.SIGTERM
 
-	var since map[int]time.Time // Each process got the signal.
+	var since map[int]time.Time // The time at which each process received the signal.
 
 	for r.reap() {
 		now := time.Now()
@@ -139,7 +138,7 @@ func (r *reaper) end(grace time.Duration) bool {
 			return false
 		}
 
-		// A new process may fork and be gone before the next look.
+		// Without a pause after new processes: they may fork and end before the next list.
 		if !news {
 			time.Sleep(endPoll)
 		}
@@ -150,10 +149,10 @@ func (r *reaper) end(grace time.Duration) bool {
 	return true
 }
 
-// status of an ended process, as shells give it.
+// status returns the exit status of an ended process, in the notation of sh(1).
 func status(ws syscall.WaitStatus) int {
 	if ws.Signaled() {
-		return 128 + int(ws.Signal()) // As in sh(1).
+		return 128 + int(ws.Signal())
 	}
 
 	return ws.ExitStatus()

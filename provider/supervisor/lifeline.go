@@ -8,13 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A lifeline is a pair of sockets between a supervisor and the process that started it, which
-// no other process has. By its end the supervisor knows that the process is gone. Over it the
-// supervisor says that it has done its work: the exit status alone does not tell, since the
-// supervisor may have been killed.
+// A lifeline is a pair of sockets between a supervisor and the process that started it. No other process has it. The
+// end of the stream tells the supervisor that the process is gone. The supervisor writes a byte to it when it has done
+// its work: the exit status alone does not prove that, since the supervisor may have been killed.
 type lifeline struct {
 	ours, theirs *os.File
-	// worked is true if done was.
+	// worked is the last result of done.
 	worked bool
 }
 
@@ -27,7 +26,7 @@ func newLifeline() (*lifeline, error) {
 	return &lifeline{ours: os.NewFile(uintptr(fds[0]), "lifeline"), theirs: os.NewFile(uintptr(fds[1]), "lifeline")}, nil
 }
 
-// done is true if a supervisor had done its work when it ended.
+// done is true if the supervisor, which has ended, has done its work.
 func (l *lifeline) done() bool {
 	_ = l.theirs.Close()
 	n, _ := l.ours.Read(make([]byte, 1))
@@ -37,8 +36,8 @@ func (l *lifeline) done() bool {
 	return l.worked
 }
 
-// end has the supervisor end everything, as if this process were gone. Unlike a signal this waits for a supervisor
-// that has only been started.
+// end tells the supervisor to end the command, as if this process were gone. In contrast to a signal, this also reaches
+// a supervisor that has not yet installed its handlers.
 func (l *lifeline) end() {
 	if c, err := l.ours.SyscallConn(); err == nil {
 		_ = c.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
@@ -50,8 +49,8 @@ func (l *lifeline) close() {
 	_ = l.ours.Close()
 }
 
-// ownerGone returns a channel that is closed when the process is gone that has the other end of
-// f: the one that has started this supervisor.
+// ownerGone returns a channel that is closed when the other end of f is closed: when the process that has started this
+// supervisor is gone, or calls end.
 func ownerGone(f *os.File) <-chan struct{} {
 	gone := make(chan struct{})
 

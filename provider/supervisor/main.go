@@ -18,34 +18,33 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// fdLifeline is where a supervisor finds its end of the lifeline. The lock
-// follows it, and needs nothing but to stay open.
+// fdLifeline is the descriptor of the supervisor's end of the lifeline. The next descriptor is the lock, which only has
+// to stay open.
 const fdLifeline = 3
 
 // asSupervisor is the first argument of a supervisor.
 const asSupervisor = "supervise"
 
-// A binary that imports this package is a supervisor when it is executed as one. That happens while packages are
-// initialised, in the order of what they import: a supervisor does not wait for the clients, schemes and metrics of a
-// provider. It is there in a third of the time, and takes a quarter of the memory for as long as the run lasts.
+// A binary that imports this package becomes a supervisor if its first argument is asSupervisor. init runs before the
+// initialization of packages that import this one, such as clients, schemes and metrics of a provider: a supervisor
+// starts in a third of the time, and uses a quarter of the memory for the duration of the run.
 func init() { //nolint:gochecknoinits // See above.
 	if len(os.Args) > 1 && os.Args[1] == asSupervisor {
 		os.Exit(run(os.Args[2:]))
 	}
 }
 
-// run is what the binary does when it is executed as a supervisor, with what
-// follows asSupervisor in its argv: the options, two dashes, and the command's argv. It
-// returns the exit status.
+// run is the main function of a supervisor. Its arguments follow asSupervisor: options, two dashes, and the argv of the
+// command. It returns the exit status.
 func run(args []string) int {
 	if err := sandbox.Self(); err != nil {
 		return fail(exitFailure, err)
 	}
 
 	fs := flag.NewFlagSet("supervise", flag.ContinueOnError)
-	grace := fs.Duration("grace", 0, "what descendants get to end on their own")
-	child := fs.Int("child", 0, "the process of the command, which was started before")
-	domain := fs.String("enter", "", "only enter this domain and become the command")
+	grace := fs.Duration("grace", 0, "the time between SIGTERM and SIGKILL")
+	child := fs.Int("child", 0, "the id of the process of the command, if it is already started")
+	domain := fs.String("enter", "", "only enter this domain, as JSON, and execute the command")
 
 	if err := fs.Parse(args); err != nil {
 		return exitFailure
@@ -62,7 +61,7 @@ func run(args []string) int {
 	return supervise(fs.Args(), *child, *grace)
 }
 
-// supervise a child, or else start it with an argv.
+// supervise supervises a child. If child is 0, it starts the argv.
 func supervise(argv []string, child int, grace time.Duration) int {
 	// The death signal of the command is bound to the thread that starts it.
 	runtime.LockOSThread()
@@ -89,7 +88,7 @@ func supervise(argv []string, child int, grace time.Duration) int {
 
 	r := reaper{child: child}
 
-	// It may have ended before this process was told of such things.
+	// The command may have ended before SIGCHLD was handled.
 	for r.reap(); !r.ended; {
 		select {
 		case <-died:
@@ -114,9 +113,9 @@ func supervise(argv []string, child int, grace time.Duration) int {
 	return r.code
 }
 
-// prepare this process, and what it is going to start.
+// prepare sets the attributes of this process for supervise.
 func prepare() error {
-	// close_range(2): from the first after the standard streams to the last.
+	// close_range(2): all descriptors after the standard streams.
 	if err := unix.CloseRange(fdLifeline, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("cannot keep descriptors from the command: %w", err)
 	}
@@ -138,7 +137,7 @@ func start(argv []string) (int, error) {
 	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: []uintptr{0, 1, 2},
-		// Should the supervisor be killed, ansible-runner at least ends its play.
+		// If the supervisor is killed, ansible-runner at least ends its play.
 		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM},
 	})
 	if err != nil {
@@ -148,7 +147,7 @@ func start(argv []string) (int, error) {
 	return pid, nil
 }
 
-// enter the domain that a text describes, and become the command.
+// enter enters a domain, given as JSON, and executes the command in this process.
 func enter(text string, argv []string) int {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
@@ -157,7 +156,7 @@ func enter(text string, argv []string) int {
 
 	var d sandbox.Domain
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
-		return fail(exitFailure, fmt.Errorf("cannot decode what the command is confined to: %w", err))
+		return fail(exitFailure, fmt.Errorf("cannot decode the domain of the command: %w", err))
 	}
 
 	if err := d.Enter(); err != nil {

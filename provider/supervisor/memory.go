@@ -13,21 +13,21 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// memoryPoll is how often the memory of a command is measured. Against a process that takes
-// memory faster than that, it has a limit of its own.
+// memoryPoll is the interval at which the memory of a command is measured. Each process also has a limit of its own,
+// for memory that it allocates faster.
 const memoryPoll = 500 * time.Millisecond
 
-// A MemoryError says that a command was ended since it took too much memory.
+// A MemoryError is the error of a command that was ended because it used too much memory.
 type MemoryError struct {
 	// Limit that was exceeded, in bytes.
 	Limit int64
-	// Share says what the limit is; empty for no explanation.
+	// Share explains the limit; empty for no explanation.
 	Share string
 }
 
-// Error says what was exceeded.
+// Error returns a message with the limit in MiB.
 func (e *MemoryError) Error() string {
-	text := fmt.Sprintf("took more memory than %d MiB", e.Limit>>20) // Mebibytes.
+	text := fmt.Sprintf("took more memory than %d MiB", e.Limit>>20)
 	if e.Share != "" {
 		text += ", " + e.Share
 	}
@@ -35,9 +35,9 @@ func (e *MemoryError) Error() string {
 	return text
 }
 
-// watchMemory of all descendants of a supervisor. When they take more than they may together,
-// they are killed without a grace, in which they could take more. Stop returns a MemoryError
-// then, and nil otherwise.
+// watchMemory watches the memory of all descendants of a supervisor. If they exceed Limits.Together, it kills them with
+// SIGKILL at once, since they could allocate more memory during a grace. stop returns a MemoryError in this case, and
+// nil otherwise.
 func watchMemory(supervisor int, l sandbox.Limits) (stop func() error) {
 	limit := l.Together
 	if limit <= 0 {
@@ -84,8 +84,8 @@ func watchMemory(supervisor int, l sandbox.Limits) (stop func() error) {
 	}
 }
 
-// memory that processes take, in bytes. Shared memory counts once if that matters for the limit:
-// the kernel takes longer to say so.
+// memory returns the memory of processes, in bytes. Shared memory counts only once if the sum would exceed the limit
+// otherwise: the kernel needs longer to compute that.
 func memory(found []int, limit int64) int64 {
 	sum := int64(0)
 	for _, pid := range found {
@@ -104,7 +104,7 @@ func memory(found []int, limit int64) int64 {
 	return sum
 }
 
-// Resident memory of a process, in bytes; the second field of proc_pid_statm(5).
+// Resident returns the resident set size of a process, in bytes, from proc_pid_statm(5); 0 if it cannot be read.
 func Resident(pid int) int64 {
 	raw, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 
@@ -118,19 +118,19 @@ func Resident(pid int) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// proportional set size of a process, in bytes, by proc_pid_smaps_rollup(5). A process may keep
-// others from reading it: then all of its resident memory counts.
+// proportional returns the proportional set size of a process, in bytes, from proc_pid_smaps_rollup(5). If a process
+// prevents others from reading it, this is its resident set size.
 func proportional(pid int) int64 {
 	raw, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 
 	for s := bufio.NewScanner(bytes.NewReader(raw)); s.Scan(); {
 		f := bytes.Fields(s.Bytes())
-		if len(f) < 2 || string(f[0]) != "Pss:" { // The name and the number.
+		if len(f) < 2 || string(f[0]) != "Pss:" {
 			continue
 		}
 
 		if n, err := strconv.ParseInt(string(f[1]), 10, 64); err == nil {
-			return n << 10 // Kibibytes.
+			return n << 10 // The unit is KiB.
 		}
 	}
 

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// drainPatience is how long copying may go on when all processes of the command have ended.
+// drainPatience is the longest time of copying after all processes of the command have ended.
 const drainPatience = 30 * time.Second
 
-// copied returns a file for a command to write to. What it writes is copied to a writer, until done has copied all. The
-// processes of the command have ended by then: one that still has the file was given it, or cannot be killed.
-// exec.Cmd does so, too, but starts no warm command.
+// copied returns a file for the output of a command, which is copied to a writer. done waits until all output is
+// copied. It is called after the end of the command: a process that still has the file open received it from the
+// command, or cannot be killed. exec.Cmd has the same function, but cannot start a warm command.
 func copied(to io.Writer) (file *os.File, done func(), err error) {
 	if to == nil {
 		to = io.Discard

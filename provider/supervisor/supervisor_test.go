@@ -23,11 +23,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// patience is how long tests wait for what is bound to happen.
+// patience is the time that tests wait for an event that must occur.
 const patience = 30 * time.Second
 
-// TestMain lets the test binary play more parts than a supervisor: the provider
-// that started it, and what content may start.
+// TestMain lets the test binary also be the provider that starts a supervisor, and
+// programs that content may start.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 3 {
 		os.Exit(m.Run())
@@ -61,14 +61,14 @@ func own(lockfile string, argv []string) {
 	fmt.Println(code, err)
 }
 
-// linger ignores every polite request, and says its process id when it does.
+// linger ignores SIGTERM and other signals, and then writes its process id into a file.
 func linger(pidfile string) {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	write(pidfile, strconv.Itoa(os.Getpid()))
-	time.Sleep(time.Hour) // Go ends a process that only waits for itself.
+	time.Sleep(time.Hour) // Go ends a process in which all goroutines are blocked.
 }
 
-// daemon starts itself again, in a session of its own, and leaves it alone.
+// daemon starts a process of this binary in a session of its own, and returns.
 func daemon(command, pidfile string) {
 	cmd := exec.Command(os.Args[0], command, pidfile)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -78,7 +78,7 @@ func daemon(command, pidfile string) {
 	}
 }
 
-// write a file so that it is never seen half written.
+// write writes a file atomically.
 func write(path, text string) {
 	tmp := path + "." + strconv.Itoa(os.Getpid())
 
@@ -91,7 +91,7 @@ func write(path, text string) {
 	}
 }
 
-// waitFor a file, and return what is in it.
+// waitFor waits for a file, and returns its text.
 func waitFor(path string) string {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if raw, err := os.ReadFile(path); err == nil {
@@ -117,27 +117,27 @@ func TestRun(t *testing.T) {
 		err    error
 	}{
 		"Success": {
-			reason: "The command's output is passed on.",
+			reason: "The output of the command is copied.",
 			argv:   []string{"/bin/sh", "-c", "echo out"},
 			stdout: "out\n",
 		},
 		"ExitStatus": {
-			reason: "The exit status is the command's.",
+			reason: "The exit status is that of the command.",
 			argv:   []string{"/bin/sh", "-c", "exit 7"},
 			code:   7,
 		},
 		"Signal": {
-			reason: "A command that was killed has the exit status that a shell gives it.",
+			reason: "The exit status of a killed command is that of a shell.",
 			argv:   []string{"/bin/sh", "-c", "kill -9 $$"},
 			code:   137,
 		},
 		"Killed": {
-			reason: "A supervisor that is killed does not say how the command has ended.",
+			reason: "If the supervisor is killed, the exit status of the command is not known.",
 			argv:   []string{"/bin/sh", "-c", "kill -9 $PPID"},
 			err:    cmpopts.AnyError,
 		},
 		"NotFound": {
-			reason: "That there is no such command is an error, not an exit status.",
+			reason: "A missing command is an error, and not an exit status.",
 			argv:   []string{"/nonexistent"},
 			err:    cmpopts.AnyError,
 		},
@@ -146,22 +146,22 @@ func TestRun(t *testing.T) {
 			argv:   []string{"/bin/cat"},
 		},
 		"Terminal": {
-			reason: "There is no terminal to prompt on.",
+			reason: "The command has no terminal.",
 			argv:   []string{"/bin/sh", "-c", "(: </dev/tty) 2>/dev/null || echo none"},
 			stdout: "none\n",
 		},
 		"Descriptors": {
-			reason: "Nothing is inherited but the standard streams; the fourth is what ls reads.",
+			reason: "The command inherits only the standard streams; the fourth descriptor is the directory that ls reads.",
 			argv:   []string{"/bin/sh", "-c", "ls /proc/self/fd"},
 			stdout: "0\n1\n2\n3\n",
 		},
 		"Limits": {
-			reason: "No core is dumped, and files are their owner's.",
+			reason: "Core dumps are disabled, and only the owner can read new files.",
 			argv:   []string{"/bin/sh", "-c", "ulimit -c; umask"},
 			stdout: "0\n0077\n",
 		},
 		"Environment": {
-			reason: "The environment is what was given, and nothing else.",
+			reason: "The environment is exactly Env.",
 			argv:   []string{"/usr/bin/env"},
 			stdout: "A=b\n",
 		},
@@ -195,7 +195,7 @@ func TestRun(t *testing.T) {
 func TestRunEndsDescendants(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
-		// script with this binary and the file that it is to write.
+		// script is a format with the path of this binary and of the file that it writes.
 		script string
 		cancel bool
 		code   int
@@ -206,13 +206,13 @@ func TestRunEndsDescendants(t *testing.T) {
 			code:   3,
 		},
 		"Canceled": {
-			reason: "Nor does it when the run is canceled.",
+			reason: "A daemon does not outlive a canceled command.",
 			script: "%q daemon %q; sleep 1000",
 			cancel: true,
 			code:   143,
 		},
 		"CanceledStubborn": {
-			reason: "A command that ignores SIGTERM is killed when the grace is over.",
+			reason: "A command that ignores SIGTERM is killed after the grace.",
 			script: `trap "" TERM; %q daemon %q; while :; do sleep 1000; done`,
 			cancel: true,
 			code:   137,
@@ -284,7 +284,7 @@ func TestRunOwnerKilled(t *testing.T) {
 	cancel()
 
 	if _, err := workdir.Lock(canceled, lockfile, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("The lock is held while the command runs.\nLock(...): %v", err)
+		t.Errorf("The lock should be held while the command runs.\nLock(...): %v", err)
 	}
 
 	needs.OK(t, owner.Process.Kill())
@@ -296,17 +296,17 @@ func TestRunOwnerKilled(t *testing.T) {
 
 	lock, err := workdir.Lock(ctx, lockfile, nil)
 	if err != nil {
-		t.Fatalf("The lock is free when all descendants are gone.\nLock(...): %v", err)
+		t.Fatalf("The lock should be free once all descendants have ended.\nLock(...): %v", err)
 	}
 
 	defer lock.Close()
 
 	if alive(pid) || running(t, pidfile) {
-		t.Errorf("When its owner was killed, nothing is left of the command.\nprocess %s is still there", pid)
+		t.Errorf("All processes of the command should end after its owner was killed.\nprocess %s is still there", pid)
 	}
 }
 
-// TestRunSupervisorStopped stops a supervisor, which cannot end its daemon then.
+// TestRunSupervisorStopped stops a supervisor with SIGSTOP, so that it cannot end its daemon.
 func TestRunSupervisorStopped(t *testing.T) {
 	t.Parallel()
 
@@ -331,12 +331,12 @@ func TestRunSupervisorStopped(t *testing.T) {
 
 	for deadline := time.Now().Add(patience); running(t, pidfile); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("Nothing should be left of a run whose supervisor was stopped.")
+			t.Fatal("No process should be left after the supervisor was stopped.")
 		}
 	}
 }
 
-// A script in the place of a supervisor, whose argv are the arguments of the script.
+// A script replaces a supervisor. Its arguments are the argv of the supervisor.
 type script string
 
 func (s script) Start(_ Command, self []string, files ...*os.File) (*os.Process, error) {
@@ -348,15 +348,16 @@ func (s script) Start(_ Command, self []string, files ...*os.File) (*os.Process,
 	return cmd.Process, err
 }
 
-// A supervisor that says that nothing was run, and not that it has done its work, may have run something.
+// TestRunFailed has a supervisor with the exit status exitFailure that has not done its work. It may have run the
+// command.
 func TestRunFailed(t *testing.T) {
 	_, err := Command{Warm: script("exit 125"), Argv: []string{"/bin/true"}}.Run(t.Context())
 	if err == nil || errors.Is(err, ErrNotStarted) || errors.Is(err, ErrFailed) {
-		t.Errorf("Run(...): want an error that does not say that nothing was run, got %v", err)
+		t.Errorf("Run(...): want an error other than ErrFailed and ErrNotStarted, got %v", err)
 	}
 }
 
-// A supervisor that is told to end before it is one ends everything all the same, by itself.
+// TestRunCanceledAtOnce cancels a command before its supervisor is initialized. The supervisor still ends by itself.
 func TestRunCanceledAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -367,7 +368,7 @@ func TestRunCanceledAtOnce(t *testing.T) {
 	}
 }
 
-// hoard memory in two processes, of which neither has too much, and wait.
+// hoard allocates memory in two processes, of which neither exceeds the limit, and waits.
 func hoard() {
 	if len(os.Args) == 3 {
 		if err := exec.Command(os.Args[0], "hoard", "", "").Start(); err != nil {
@@ -385,7 +386,7 @@ func hoard() {
 	}
 }
 
-// What takes too much memory, all processes together, is ended, and says so.
+// TestRunMemory has processes that exceed the memory limit together.
 func TestRunMemory(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -397,11 +398,11 @@ func TestRunMemory(t *testing.T) {
 
 	var exceeded *MemoryError
 	if !errors.As(err, &exceeded) || exceeded.Error() != "took more memory than 160 MiB, its share" || ctx.Err() != nil {
-		t.Errorf("Run(...): want an error that says what was exceeded, got %v, %v", err, ctx.Err())
+		t.Errorf("Run(...): want an error with the limit, got %v, %v", err, ctx.Err())
 	}
 }
 
-// What processes share counts once.
+// TestMemory has processes that share memory, which counts once.
 func TestMemory(t *testing.T) {
 	found := []int{os.Getpid(), os.Getpid()}
 	one := Resident(os.Getpid())
