@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// TestAttackReport has the image of a Pod, which may be an attacker's, report what no run reports: what no status, Secret
-// or metric can hold, or what takes much room there. The API server would refuse it again and again.
+// TestAttackReport has a hostile image that sends reports that a run cannot send: with values that a status, a Secret
+// or a metric cannot hold, or that are too large. The API server would refuse every update with them.
 func TestAttackReport(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	early := metav1.NewTime(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC))
@@ -26,7 +26,7 @@ func TestAttackReport(t *testing.T) {
 	dependents := []common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "secrets"}}
 	path := []common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "../secrets"}}
 
-	// ends is the last report, with a change, and goesOn one that is not.
+	// ends returns a last report with a change, and goesOn another report with a change.
 	ends := func(change func(*runs.Report)) runs.Report {
 		r := runs.Report{Run: common.Run{
 			ID: "forged", Phase: common.PhaseFailed, CompletionTime: new(metav1.NewTime(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))),
@@ -58,41 +58,41 @@ func TestAttackReport(t *testing.T) {
 		taken  bool
 	}{
 		"Succeeded":   {"A last report ends the run.", ends(phase(common.PhaseSucceeded)), true},
-		"NoPhase":     {"A phase that the API server would refuse in the status is not taken over.", goesOn(phase("Hacked")), false},
-		"Interrupted": {"That a run was interrupted is for the cluster to say.", ends(phase(common.PhaseInterrupted)), false},
-		"Year":        {"Times are those of a run.", ends(func(r *runs.Report) { r.Content = &common.Content{Resolved: &early} }), false},
+		"NoPhase":     {"A phase that the API server would refuse is refused.", goesOn(phase("Hacked")), false},
+		"Interrupted": {"Only the cluster can tell that a run was interrupted.", ends(phase(common.PhaseInterrupted)), false},
+		"Year":        {"Times must be possible times of a run.", ends(func(r *runs.Report) { r.Content = &common.Content{Resolved: &early} }), false},
 
-		"Dependents":    {"A run that does not reach the API server has made nothing there.", ends(func(r *runs.Report) { r.Dependents = dependents }), true},
-		"Kinds":         {"One that goes on has not, either.", goesOn(func(r *runs.Report) { r.Kinds = dependents }), true},
-		"DependentPath": {"What others are to watch is the name of a kind, and not a path.", ends(func(r *runs.Report) { r.Dependents = path }), false},
-		"KindPath":      {"Nor is what a run says that has not ended.", goesOn(func(r *runs.Report) { r.Kinds = path }), false},
-		"DependentMany": {"As many are watched as of a run in the provider.", ends(func(r *runs.Report) { r.Dependents = slices.Repeat(dependents, 101) }), false},
+		"Dependents":    {"Dependents of a run without access to the API server are dropped.", ends(func(r *runs.Report) { r.Dependents = dependents }), true},
+		"Kinds":         {"Kinds of a run in progress without access to the API server are dropped.", goesOn(func(r *runs.Report) { r.Kinds = dependents }), true},
+		"DependentPath": {"A watched kind must be the name of a kind, and not a path.", ends(func(r *runs.Report) { r.Dependents = path }), false},
+		"KindPath":      {"A kind of a run in progress must not be a path.", goesOn(func(r *runs.Report) { r.Kinds = path }), false},
+		"DependentMany": {"The number of dependents is limited as for a run in the provider.", ends(func(r *runs.Report) { r.Dependents = slices.Repeat(dependents, 101) }), false},
 
 		"Condition":     {"A run reports conditions.", conditions(up), true},
-		"OwnCondition":  {"But none of Crossplane.", conditions(xpv2.Available()), true},
+		"OwnCondition":  {"Conditions of Crossplane are dropped.", conditions(xpv2.Available()), true},
 		"NoStatus":      {"A condition has one of three statuses.", conditions(with(func(c *xpv2.Condition) { c.Status = "Maybe" })), false},
 		"NoTime":        {"A condition has a time.", conditions(with(func(c *xpv2.Condition) { c.LastTransitionTime = metav1.Time{} })), false},
 		"LongCondition": {"The message of a condition is bounded.", conditions(with(func(c *xpv2.Condition) { c.Message = long })), false},
-		"Twice":         {"A condition is there once.", conditions(up, up), false},
+		"Twice":         {"The types of conditions must be unique.", conditions(up, up), false},
 
 		"Outputs":     {"A run has outputs.", ends(func(r *runs.Report) { r.Outputs = raw(`{"a":{"b":1.5}}`) }), true},
 		"NoObject":    {"Outputs are an object.", ends(func(r *runs.Report) { r.Outputs = raw(`[]`) }), false},
 		"LongOutputs": {"Outputs are bounded.", ends(func(r *runs.Report) { r.Outputs = raw(`{"a":"` + long + `"}`) }), false},
-		"LongReported": {"So are outputs that are reported.", ends(func(r *runs.Report) {
+		"LongReported": {"Reported outputs are bounded.", ends(func(r *runs.Report) {
 			r.Reported.Outputs = map[string]json.RawMessage{"a": json.RawMessage(`"` + long + `"`)}
 		}), false},
-		"Number":      {"No number in outputs is larger than the API server keeps it.", ends(func(r *runs.Report) { r.Outputs = raw(`{"a":1e999}`) }), false},
+		"Number":      {"A number that the API server cannot keep is refused.", ends(func(r *runs.Report) { r.Outputs = raw(`{"a":1e999}`) }), false},
 		"Details":     {"A run has connection details.", ends(func(r *runs.Report) { r.ConnectionDetails = map[string][]byte{"a.b": []byte("x")} }), true},
-		"NoKey":       {"Their names are keys of a Secret.", ends(func(r *runs.Report) { r.ConnectionDetails = map[string][]byte{"a/b": nil} }), false},
-		"LongDetails": {"They fit into a Secret.", ends(func(r *runs.Report) { r.ConnectionDetails = map[string][]byte{"a": []byte(long + "x")} }), false},
+		"NoKey":       {"Names of connection details must be keys of a Secret.", ends(func(r *runs.Report) { r.ConnectionDetails = map[string][]byte{"a/b": nil} }), false},
+		"LongDetails": {"Connection details must fit into a Secret.", ends(func(r *runs.Report) { r.ConnectionDetails = map[string][]byte{"a": []byte(long + "x")} }), false},
 
-		"Items":       {"So many collections are installed nowhere.", ends(func(r *runs.Report) { r.Content = &common.Content{Collections: make([]common.ContentItem, 100_000)} }), false},
-		"LongItem":    {"Content goes to the status, which is bounded.", ends(func(r *runs.Report) { r.Content = &common.Content{Roles: []common.ContentItem{{Source: long}}} }), false},
+		"Items":       {"The number of collections is bounded.", ends(func(r *runs.Report) { r.Content = &common.Content{Collections: make([]common.ContentItem, 100_000)} }), false},
+		"LongItem":    {"The size of the content in the status is bounded.", ends(func(r *runs.Report) { r.Content = &common.Content{Roles: []common.ContentItem{{Source: long}}} }), false},
 		"Texts":       {"Texts are cut.", ends(func(r *runs.Report) { r.Run.Message, r.Output = long, long }), true},
-		"LongTask":    {"No task has so long a name.", ends(func(r *runs.Report) { r.Run.CurrentTask = long }), false},
-		"Failures":    {"So many failures are not listed.", ends(func(r *runs.Report) { r.Run.Failures = make([]common.Failure, 1000) }), false},
+		"LongTask":    {"The name of a task is bounded.", ends(func(r *runs.Report) { r.Run.CurrentTask = long }), false},
+		"Failures":    {"The number of failures is bounded.", ends(func(r *runs.Report) { r.Run.Failures = make([]common.Failure, 1000) }), false},
 		"LongFailure": {"The message of a failure is bounded.", ends(func(r *runs.Report) { r.Run.Failures = []common.Failure{{Message: long[:maxRun]}} }), false},
-		"Changed":     {"So many tasks are not listed.", ends(func(r *runs.Report) { r.Changed = make([]common.DriftTask, 1000) }), false},
+		"Changed":     {"The number of changed tasks is bounded.", ends(func(r *runs.Report) { r.Changed = make([]common.DriftTask, 1000) }), false},
 		"LongDiff":    {"A diff is bounded.", ends(func(r *runs.Report) { r.Changed = []common.DriftTask{{Diff: long}} }), false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestAttackReport(t *testing.T) {
 			}
 
 			if taken && r.take(tc.report) != ended {
-				t.Errorf("%s\nThe last report, and no other, should end the run.", tc.reason)
+				t.Errorf("%s\nOnly the last report should end the run.", tc.reason)
 			}
 
 			got, want := r.report, common.PhaseQueued
@@ -118,12 +118,12 @@ func TestAttackReport(t *testing.T) {
 			}
 
 			if at := got.Run.CompletionTime; taken && ended && at.After(time.Now()) {
-				t.Errorf("A run does not end in the future: %s", at)
+				t.Errorf("A run should not end in the future: %s", at)
 			}
 
 			got.ConnectionDetails = nil
 
-			text, err := json.Marshal(got) //nolint:musttag // Its length counts.
+			text, err := json.Marshal(got) //nolint:musttag // Only the length matters.
 			if err != nil || len(text) > 200<<10 || len(got.Changed) > events.MaxChanged || len(got.Run.Failures) > events.MaxFailures {
 				t.Errorf("%s\nThe status would get %d bytes, %v", tc.reason, len(text), err)
 			}

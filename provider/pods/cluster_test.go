@@ -39,29 +39,30 @@ import (
 
 const image = "provider:1"
 
-// A cluster on which one run has a Pod. Its node does what a test says.
+// A cluster with the Pod of one run. Tests control its node.
 type cluster struct {
 	t *testing.T
 	x *Backend
-	// kube is the API server as others reach it.
+	// kube is the API server for other clients.
 	kube client.WithWatch
 	job  runs.Run
 
-	// refuse a request of the provider; nil for one that is answered. It may make the object itself.
+	// refuse returns the error of a request of the provider; nil for a request that succeeds. It may create the object
+	// itself.
 	refuse func(verb string, o client.Object) error
-	// hangs is true while the watch shows nothing, and denies while the provider has no rights.
+	// hangs is true while the watch sends no events, and denies while the provider has no rights.
 	hangs, denies bool
-	// reviewed is the right that was asked for last.
+	// reviewed is the last right that was reviewed.
 	reviewed *authorizationv1.ResourceAttributes
 
 	mu sync.Mutex
-	// asked is what the provider has asked for.
+	// asked has the requests of the provider.
 	asked []string
-	// events of the Pod that is watched; nil before it is. Lost is the Pod as it was when it was deleted, which a watch
-	// shows that begins where the Pod was seen before; nil if it was not.
+	// events are the events of the watch; nil before it begins. lost is the Pod at its deletion, which a watch that begins
+	// at an earlier resource version sends; nil if it was not deleted.
 	events *watch.RaceFreeFakeWatcher
 	lost   *corev1.Pod
-	// log of the Pod, perhaps again and again, and whether its node cannot be reached.
+	// log is the log of the Pod, perhaps several times. away is true if its node cannot be reached.
 	log     string
 	endless bool
 	away    bool
@@ -69,7 +70,7 @@ type cluster struct {
 	last runs.Report
 }
 
-// newCluster with some objects, and a run of the payload of fill.
+// newCluster returns a cluster with some objects, and a run with the payload of fill.
 func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	t.Helper()
 
@@ -94,7 +95,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	return c
 }
 
-// onCluster returns a run on a cluster, which is neither begun nor attached to.
+// onCluster returns a run on a cluster that is neither begun nor followed.
 func onCluster(t *testing.T, objects ...client.Object) *run {
 	t.Helper()
 
@@ -121,7 +122,7 @@ func podOf(t *testing.T, r *run, change ...func(*corev1.Pod)) *corev1.Pod {
 	return p
 }
 
-// ask for something, unless it is refused. It is noted.
+// ask records a request, and returns its error.
 func (c *cluster) ask(ctx context.Context, verb string, o client.Object) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,7 +159,7 @@ func (c *cluster) list(ctx context.Context, k client.WithWatch, l client.ObjectL
 	return k.List(ctx, l, opts...)
 }
 
-// watch the Pod. It is shown as it is at first.
+// watch returns a watch of the Pod. Its first event is the present state.
 func (c *cluster) watch(ctx context.Context, k client.WithWatch, _ client.ObjectList, _ ...client.ListOption) (watch.Interface, error) {
 	if err := c.ask(ctx, "watch", &corev1.Pod{}); err != nil {
 		return nil, err
@@ -208,7 +209,8 @@ func (c *cluster) create(ctx context.Context, k client.WithWatch, o client.Objec
 	return k.Create(ctx, o, opts...)
 }
 
-// remove an object as an API server does: a Pod that has a node is told to end, and goes when its node says so.
+// remove deletes an object like an API server: a Pod with a node gets a deletion timestamp, and is removed when its
+// node says so.
 func (c *cluster) remove(ctx context.Context, k client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 	if err := c.ask(ctx, "delete", o); err != nil {
 		return err
@@ -245,7 +247,7 @@ func (c *cluster) remove(ctx context.Context, k client.WithWatch, o client.Objec
 	return err
 }
 
-// saw tells the provider what the watch shows.
+// saw sends an event of the watch to the provider.
 func (c *cluster) saw(p *corev1.Pod, gone bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -263,7 +265,7 @@ func (c *cluster) saw(p *corev1.Pod, gone bool) {
 	}
 }
 
-// found is true if there is an object of the name of the run's Pod, which is read.
+// found reads the object with the name of the run's Pod; false if there is none.
 func (c *cluster) found(o client.Object) bool {
 	c.t.Helper()
 	synctest.Wait()
@@ -274,7 +276,7 @@ func (c *cluster) found(o client.Object) bool {
 	return err == nil
 }
 
-// pod of the run; nil if there is none.
+// pod returns the Pod of the run; nil if there is none.
 func (c *cluster) pod() *corev1.Pod {
 	c.t.Helper()
 
@@ -285,7 +287,7 @@ func (c *cluster) pod() *corev1.Pod {
 	return nil
 }
 
-// secret of the run; nil if there is none.
+// secret returns the first Secret of the run; nil if there is none.
 func (c *cluster) secret() *corev1.Secret {
 	c.t.Helper()
 
@@ -296,7 +298,7 @@ func (c *cluster) secret() *corev1.Secret {
 	return nil
 }
 
-// node does something with the Pod: it is on the node from now on.
+// node changes the Pod, which is on the node from now on.
 func (c *cluster) node(change ...func(*corev1.Pod)) {
 	c.t.Helper()
 
@@ -318,7 +320,7 @@ func (c *cluster) node(change ...func(*corev1.Pod)) {
 	synctest.Wait()
 }
 
-// gone is the Pod as it was seen last.
+// gone removes the Pod, after a last change.
 func (c *cluster) gone(change ...func(*corev1.Pod)) {
 	c.t.Helper()
 
@@ -337,7 +339,7 @@ func (c *cluster) gone(change ...func(*corev1.Pod)) {
 	synctest.Wait()
 }
 
-// mounted is what a Pod with a UID reads in the directory of its payload.
+// mounted returns the directory of the payload in a Pod with a UID.
 func (c *cluster) mounted(uid types.UID) fs.FS {
 	c.t.Helper()
 
@@ -349,7 +351,7 @@ func (c *cluster) mounted(uid types.UID) fs.FS {
 	return dir
 }
 
-// writes reports into the log of the Pod.
+// writes writes reports into the log of the Pod.
 func (c *cluster) writes(phases ...common.RunPhase) {
 	c.t.Helper()
 
@@ -371,7 +373,7 @@ func (c *cluster) writes(phases ...common.RunPhase) {
 	c.log = text.String()
 }
 
-// RoundTrip reads the log of a Pod.
+// RoundTrip returns the log of a Pod.
 func (c *cluster) RoundTrip(*http.Request) (*http.Response, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -388,21 +390,21 @@ func (c *cluster) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(log)}, nil
 }
 
-// An execution of a run.
+// An execution is a call of Execute.
 type execution struct {
-	// cancel the run, revoke it, or end the provider.
+	// cancel and revoke act on the run, and leave ends the provider.
 	cancel, revoke, leave context.CancelFunc
 
 	ended chan runs.Report
 }
 
-// execute the run, which a former provider has begun if there is one.
+// execute starts the run, or follows the run that the predecessor has begun.
 func (c *cluster) execute(begun *common.Run) *execution {
 	c.t.Helper()
 
 	j := c.job
 	if j.Begun = begun; begun != nil {
-		// Only the status says what was begun.
+		// The status has the identity of the run only.
 		j.Inputs = fill(c.t).Spec.Inputs
 		j.Inputs.Credentials, j.Inputs.Kubernetes = nil, nil
 	}
@@ -439,14 +441,14 @@ func (e *execution) goesOn(t *testing.T, reason string) {
 	}
 }
 
-// inProgress is a run as the status shows it.
+// inProgress returns the run in the status.
 func (c *cluster) inProgress() *common.Run {
 	return &common.Run{
 		ID: c.job.ID, Mode: c.job.Mode, State: c.job.State, Phase: common.PhaseRunning, StartTime: new(metav1.Now()), Pod: c.job.Pod(),
 	}
 }
 
-// requests so far that match one of some verbs and kinds; all without.
+// requests returns the requests so far that match one of some verbs and kinds; all requests without arguments.
 func (c *cluster) requests(some ...string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -454,7 +456,7 @@ func (c *cluster) requests(some ...string) []string {
 	return slices.DeleteFunc(slices.Clone(c.asked), func(s string) bool { return len(some) > 0 && !slices.Contains(some, s) })
 }
 
-// reported last.
+// reported returns the last report.
 func (c *cluster) reported() runs.Report {
 	synctest.Wait()
 

@@ -16,11 +16,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// maxFlood is how much memory the logs of five hostile Pods may take, garbage included, in bytes.
+// maxFlood is the largest memory for the logs of five hostile Pods, including garbage, in bytes.
 const maxFlood = 256 << 20
 
-// TestLongAttackFlood has five Pods write to their logs as much as they can, until each has used up what
-// the provider reads of a log at once. It measures the memory that this takes.
+// TestLongAttackFlood has five Pods that write as much as possible into their logs, until each has used up the burst
+// of a log. It measures the memory that this needs.
 func TestLongAttackFlood(t *testing.T) {
 	const pods = 5
 
@@ -30,15 +30,15 @@ func TestLongAttackFlood(t *testing.T) {
 
 	for name, tc := range map[string]struct {
 		reason string
-		// text of the log, again and again, or else a report that it has.
+		// text is repeated in the log; if it is empty, report is.
 		text   string
 		report runs.Report
 	}{
-		"NoNewline": {reason: "A line may have no end.", text: strings.Repeat("x", 1<<20)},
-		"NoFrames":  {reason: "A line may only begin as a report does.", text: "ansible.crossplane.io/report:" + strings.Repeat("A", 2*sealed.MaxLine) + "\n"},
-		"Empty":     {reason: "A report may have nothing.", text: strings.Repeat("ansible.crossplane.io/report:\n", 1<<10)},
-		"Text":      {reason: "A report may be as long as it can be, in very little room.", report: long},
-		"Values":    {reason: "A report may have as many values as it can.", report: values},
+		"NoNewline": {reason: "A line may be endless.", text: strings.Repeat("x", 1<<20)},
+		"NoFrames":  {reason: "A line may only begin like a report.", text: "ansible.crossplane.io/report:" + strings.Repeat("A", 2*sealed.MaxLine) + "\n"},
+		"Empty":     {reason: "A report may be empty.", text: strings.Repeat("ansible.crossplane.io/report:\n", 1<<10)},
+		"Text":      {reason: "A small line may unpack to the longest report.", report: long},
+		"Values":    {reason: "A report may have as many values as possible.", report: values},
 	} {
 		t.Run(name, func(t *testing.T) {
 			key := sealed.NewKey()
@@ -78,13 +78,13 @@ func TestLongAttackFlood(t *testing.T) {
 			t.Logf("%s The logs of %d Pods took %d MiB.", tc.reason, pods, peak>>20)
 
 			if peak > maxFlood {
-				t.Errorf("That should be %d MiB at most.", maxFlood>>20)
+				t.Errorf("The memory should be %d MiB at most.", maxFlood>>20)
 			}
 		})
 	}
 }
 
-// repeated is a text, again and again.
+// repeated is a reader of a text that is repeated endlessly.
 type repeated struct {
 	text string
 	at   int
@@ -97,11 +97,11 @@ func (r *repeated) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// flood reads as much of a log at once as a run does that follows it. What it returns is closed at the end.
+// flood reads the burst of a log like a run that follows it. The channel is closed at the end.
 func flood(t *testing.T, x *Backend, key []byte) <-chan struct{} {
 	t.Helper()
 
-	// The rate is 0: with another one, a slow machine would never be done. A wait for more than the burst fails at once
+	// The rate is 0: with a positive rate, a slow machine might never end. A wait for more than the burst fails at once
 	// because of the deadline of the context.
 	pace := rate.NewLimiter(0, logBurst)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

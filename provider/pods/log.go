@@ -18,40 +18,40 @@ import (
 )
 
 const (
-	// logAgain is how long to wait before a log that broke off is asked for again. That doubles, maxDoubled times, for as
-	// long as nothing more is read.
+	// logAgain is the pause before a log that broke off is requested again. It doubles up to maxDoubled times while the
+	// log has no new report.
 	logAgain   = 500 * time.Millisecond
 	maxDoubled = 5
-	// logRate is how many bytes of a log are read per second for long, and logBurst how many at once,
-	// with those of its reports when they are unpacked: reading must not take the provider, nor the
-	// API server and the kubelet, for what a hostile image writes. A kubelet keeps a few files of
-	// 10 MiB each.
+	// logRate is the number of bytes of a log that are read per second in the long term, and logBurst the number at once.
+	// Both include the size of unpacked reports. They protect the provider, the API server and the kubelet from the output
+	// of a hostile image. A kubelet keeps a few files of 10 MiB each.
 	logRate  = 2 << 20
 	logBurst = 16 << 20
-	// unpackers is how many reports are unpacked at a time.
+	// unpackers is the number of reports that are unpacked at a time.
 	unpackers = 2
-	// logTries is how often the log of a Pod that has ended is read in search of the last report, and logPatience how
-	// often, which takes two minutes, while it cannot be read.
+	// logTries is the number of times that the log of an ended Pod is read in search of the last report. logPatience is
+	// the number of times while the log cannot be read, which take about two minutes.
 	logTries    = 3
 	logPatience = 12
 )
 
 // A log of a Pod.
 type log struct {
-	// reader of its reports, no faster than the pace; nil before it is read.
+	// reader of its reports, limited by pace; nil before the log is read.
 	reader *sealed.Reader
 	pace   *rate.Limiter
 	// over is true once its container has ended.
 	over atomic.Bool
-	// shown is what was read of it last other than reports; nil before.
+	// shown is the end of the log without reports; nil before the log is read.
 	shown atomic.Pointer[events.LogTail]
-	// secrets are not to be seen in that; nil before the inputs of the run are known.
+	// secrets returns the secrets that are redacted in shown; nil before the inputs of the run are known.
 	secrets atomic.Pointer[func() *redact.Set]
-	// watched is true once a user has seen what is shown.
+	// watched is true once a user has seen shown.
 	watched atomic.Bool
 }
 
-// readLog of the Pod to its last report, from its start as often as it breaks off: reports have numbers.
+// readLog reads the log of the Pod to its last report. Whenever it breaks off, it is read again from its start: reports
+// have numbers, so that none counts twice.
 func (r *run) readLog(ctx context.Context) {
 	for tries, over := 1, false; ctx.Err() == nil; tries++ {
 		known, was := r.log.reader.Number, over
@@ -73,7 +73,7 @@ func (r *run) readLog(ctx context.Context) {
 	}
 }
 
-// readOnce reads the log from its start until it breaks off. What was read before is left out.
+// readOnce reads the log from its start until it breaks off or has the last report. The reader skips earlier reports.
 func (r *run) readOnce(ctx context.Context) error {
 	stream, err := r.logs.CoreV1().Pods(r.ref.Namespace).GetLogs(r.ref.Name,
 		&corev1.PodLogOptions{Container: containerRun, Follow: true}).Stream(ctx)
@@ -82,7 +82,7 @@ func (r *run) readOnce(ctx context.Context) error {
 	}
 	defer stream.Close() //nolint:errcheck // It was read.
 
-	// A run keeps it for as long as it takes. Longer lines are put together.
+	// The buffer exists as long as the run, and is small: readLine joins longer lines.
 	lines := bufio.NewReader(stream)
 
 	shown := &events.LogTail{}
@@ -105,7 +105,7 @@ func (r *run) readOnce(ctx context.Context) error {
 	}
 }
 
-// pass on a line that may be a report. It is true for the last report.
+// pass sends a line that may be a report to the run. It returns true for the last report.
 func (r *run) pass(ctx context.Context, line []byte) (last bool, err error) {
 	if err := r.unpacking.Acquire(ctx, 1); err != nil {
 		return false, err
@@ -130,8 +130,8 @@ func (r *run) pass(ctx context.Context, line []byte) (last bool, err error) {
 	return false, r.log.pace.WaitN(ctx, cost)
 }
 
-// readLine reads a line, no faster than the pace allows. What is longer than a report may be is left out, and of a long
-// line that is no report all but its beginning: many logs are read at a time.
+// readLine reads a line at the pace of the log. To save memory, it drops the rest of a line that is longer than a
+// report may be, and of a long line that is not a report.
 func (r *run) readLine(ctx context.Context, log *bufio.Reader) ([]byte, error) {
 	var line []byte
 
@@ -155,7 +155,7 @@ func (r *run) readLine(ctx context.Context, log *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// mask the secrets of the inputs in what the log shows, and connection details.
+// mask sets the secrets that are redacted in the log: those of the inputs, and connection details.
 func (r *run) mask(details map[string][]byte) {
 	in := r.todo.Inputs
 	secrets := sync.OnceValue(func() *redact.Set {
@@ -173,7 +173,8 @@ func (r *run) mask(details map[string][]byte) {
 	r.log.secrets.Store(&secrets)
 }
 
-// tail is the end of what the log shows. The Pod redacts what a play displays; its image may write anything.
+// tail returns the redacted end of the log without reports. The Pod redacts the display of a play, but its image may
+// write other text.
 func (r *run) tail() string {
 	r.log.watched.Store(true)
 

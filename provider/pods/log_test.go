@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// A log that breaks off is asked for again, from its start. What was shown of it is not shown twice.
+// TestLogAgain has logs that break off, and are read again from their start. No line is shown twice.
 func TestLogAgain(t *testing.T) {
 	key := sealed.NewKey()
 	reports := &bytes.Buffer{}
@@ -39,8 +39,8 @@ func TestLogAgain(t *testing.T) {
 	}{
 		"Once":     {"A log shows its lines.", []string{"a\n" + first + "b\n" + last}, "a\nb\n"},
 		"Before":   {"A log may break off before the first report.", []string{"a\n", "a\nb\n" + first + "c\n" + last}, "a\nb\nc\n"},
-		"Rotated":  {"The last report may not be there any more.", []string{first + "a\n", "b\n" + second + "c\n" + last}, "b\nc\n"},
-		"NoReport": {"A line may only begin as a report does.", []string{"ansible.crossplane.io/report:" + string(bytes.Repeat([]byte("A"), 200)) + "\na\n", "a\n" + last}, "a\n"},
+		"Rotated":  {"The previous report may be missing after a rotation.", []string{first + "a\n", "b\n" + second + "c\n" + last}, "b\nc\n"},
+		"NoReport": {"A line may only begin like a report.", []string{"ansible.crossplane.io/report:" + string(bytes.Repeat([]byte("A"), 200)) + "\na\n", "a\n" + last}, "a\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reader, err := sealed.NewReader(key, "id", "pod")
@@ -66,7 +66,7 @@ func TestLogAgain(t *testing.T) {
 	}
 }
 
-// TestAttackShown is what a hostile image writes into its log.
+// TestAttackShown has a hostile image that writes into its log.
 func TestAttackShown(t *testing.T) {
 	r, log := onCluster(t), &events.LogTail{}
 	r.log.shown.Store(log)
@@ -81,6 +81,6 @@ func TestAttackShown(t *testing.T) {
 	log.Add([]byte("ok: battery staple, and db.example.org"))
 
 	if got := r.tail(); got != "ok: ********\nok: ********, and ********\n" {
-		t.Errorf("Secrets and connection details should be masked, and a terminal should obey nothing, got %q", got)
+		t.Errorf("Secrets and connection details should be redacted, and control characters removed, got %q", got)
 	}
 }

@@ -31,9 +31,9 @@ const (
 	annotationName      = "ansible.crossplane.io/name"
 	annotationNamespace = "ansible.crossplane.io/namespace"
 	annotationKeepFor   = "ansible.crossplane.io/keepFor"
-	// annotationSecrets is how many Secrets the Pod has.
+	// annotationSecrets is the number of Secrets of the Pod.
 	annotationSecrets = "ansible.crossplane.io/secrets"
-	// annotationMark tells what a request of this run has made from anything else of its name.
+	// annotationMark proves that a request of this run has created the object.
 	annotationMark = "ansible.crossplane.io/mark"
 )
 
@@ -46,30 +46,29 @@ const (
 
 // Directories in the Pod.
 const (
-	// dirWork is writable, and gone with the Pod.
+	// dirWork is writable, and deleted with the Pod.
 	dirWork = "/ansible"
 	dirTmp  = "/tmp"
-	// dirPayload has the payload. No run may read below dirSecrets.
+	// dirPayload is the mount of the payload. Runs cannot read below dirSecrets.
 	dirPayload = dirSecrets + "/ansible.crossplane.io/run"
 	dirSecrets = "/var/run/secrets"
 	binary     = dirWork + "/bin/provider-ansible"
-	// dirContent has the content. The container of the run can only read it.
+	// dirContent is the mount of the content, read-only in the container of the run.
 	dirContent    = "/ansible-content"
 	volumeContent = "ansible-content"
 )
 
-// group of the files on a volume for content, where the kind of volume gives them one.
+// group is the fsGroup of a volume for content, if its type supports one.
 const group = 2000
 
 const (
-	// maxKeepFor is the most that a configuration may say in keepFor.
+	// maxKeepFor is the largest keepFor of a configuration.
 	maxKeepFor = 7 * 24 * time.Hour
-	// overTime is how much longer a Pod may live than its run and the installation of its
-	// content may take.
+	// overTime is the time that a Pod has in addition to the timeouts of its run and of the installation.
 	overTime = 5 * time.Minute
 )
 
-// newPod returns the Pod of a run with a number of Secrets, the last of which has a token if the run has one.
+// newPod returns the Pod of a run with a number of Secrets. The last Secret has the token of the run, if any.
 func (x *Backend) newPod(todo runs.Run, own Own, secrets int) (*corev1.Pod, error) {
 	ref := todo.Pod()
 
@@ -90,8 +89,8 @@ func (x *Backend) newPod(todo runs.Run, own Own, secrets int) (*corev1.Pod, erro
 	}, nil
 }
 
-// ownerOf the Pod of a run: its AnsibleRun, or a cluster scoped configuration where that is in another namespace.
-// Without a controller kubectl drain would refuse the Pod, and so would policies against Pods that nothing looks after.
+// ownerOf returns the owner of the Pod of a run: its AnsibleRun, or a cluster scoped configuration if the AnsibleRun is
+// in another namespace. kubectl drain, and policies against unmanaged Pods, refuse Pods without a controller.
 func ownerOf(todo runs.Run) []metav1.OwnerReference {
 	o := todo.Object
 
@@ -107,8 +106,8 @@ func ownerOf(todo runs.Run) []metav1.OwnerReference {
 	return nil
 }
 
-// template of the Pod: that of the provider, with the one of the configuration over it, and what
-// the provider sets over that.
+// template returns the template of the Pod: the provider's defaults, overridden by --pod-template, by the template of
+// the configuration, and by the fields that the provider sets.
 func (x *Backend) template(todo runs.Run, provider Own, secrets int) (corev1.PodTemplateSpec, error) {
 	e := todo.Inputs.Execution
 
@@ -133,7 +132,7 @@ func (x *Backend) template(todo runs.Run, provider Own, secrets int) (corev1.Pod
 
 	own, err := json.Marshal(x.own(todo, provider, secrets))
 	if err != nil {
-		return t, errors.Wrap(err, "cannot encode what the provider sets of Pods")
+		return t, errors.Wrap(err, "cannot encode the fields of Pods that the provider sets")
 	}
 
 	given := []byte("{}")
@@ -147,7 +146,7 @@ func (x *Backend) template(todo runs.Run, provider Own, secrets int) (corev1.Pod
 	}{
 		{x.config.Template, "the template of --pod-template"},
 		{given, "spec.execution.podTemplate"},
-		{own, "what the provider sets of Pods over spec.execution.podTemplate"},
+		{own, "the fields of Pods that the provider sets into spec.execution.podTemplate"},
 	} {
 		if over.text == nil {
 			continue
@@ -159,10 +158,10 @@ func (x *Backend) template(todo runs.Run, provider Own, secrets int) (corev1.Pod
 	}
 
 	if err := json.Unmarshal(text, &t); err != nil {
-		return t, errors.Wrap(err, "spec.execution.podTemplate is no PodTemplateSpec")
+		return t, errors.Wrap(err, "spec.execution.podTemplate is not a PodTemplateSpec")
 	}
 
-	// Keys of users are no directives of a patch.
+	// Keys of users must not act as directives of a strategic merge patch.
 	t.Labels = labels.Merge(t.Labels, labels.Merge(e.Labels, labelsOf(todo)))
 	t.Annotations = labels.Merge(t.Annotations, labels.Merge(e.Annotations, annotationsOf(todo)))
 
@@ -179,14 +178,13 @@ func (x *Backend) template(todo runs.Run, provider Own, secrets int) (corev1.Pod
 	return t, nil
 }
 
-// complete the container of the run, and those before it that follow from it.
+// complete completes the container of the run, and the init containers that depend on it.
 func complete(spec *corev1.PodSpec, c *corev1.Container, todo runs.Run, provider Own) {
-	// An empty command of the provider's does not replace that of a template. A container that is
-	// started again would run twice.
+	// A merge does not remove a command of a template. A container that restarts would execute the run twice.
 	c.Command, c.RestartPolicy, c.RestartPolicyRules = nil, nil, nil
 	c.Args = append(c.Args, granted(c.VolumeMounts)...)
 
-	// Half of the defaults may contradict what is given: a request above a limit.
+	// The defaults are used completely or not at all: a default request may be above a given limit.
 	switch e := todo.Inputs.Execution; {
 	case e.Resources != nil:
 		c.Resources = *e.Resources
@@ -197,7 +195,7 @@ func complete(spec *corev1.PodSpec, c *corev1.Container, todo runs.Run, provider
 	if c.Image != provider.Image {
 		c.Command = []string{binary}
 
-		// What a quota or a LimitRange of the namespace wants, the container of the run has.
+		// The container of the run has the resources that a quota or a LimitRange of the namespace requires.
 		for i := range spec.InitContainers {
 			if before := &spec.InitContainers[i]; before.Name == containerCopy {
 				before.Resources = *c.Resources.DeepCopy()
@@ -210,8 +208,8 @@ func complete(spec *corev1.PodSpec, c *corev1.Container, todo runs.Run, provider
 	}
 }
 
-// granted are the arguments that let the run use what templates mount in its container: anything
-// but the provider's own directories and those of service accounts.
+// granted returns the arguments that give the run access to the mounts of templates, except those in the provider's own
+// directories and in the directories of service accounts.
 func granted(mounts []corev1.VolumeMount) []string {
 	var args []string
 
@@ -232,8 +230,8 @@ func granted(mounts []corev1.VolumeMount) []string {
 	return args
 }
 
-// installer is the container that installs content, by the container of the run, whatever a
-// template has added to that. It alone may write to the volume for content.
+// installer returns the container that installs content: a copy of the container of the run, with the additions of
+// templates. Only this container can write to the volume for content.
 func installer(run corev1.Container) corev1.Container {
 	c := *run.DeepCopy()
 	c.Name = containerInstall
@@ -249,8 +247,8 @@ func installer(run corev1.Container) corev1.Container {
 	return c
 }
 
-// content returns the volume for content, and the mount of what belongs to the configuration and
-// the tenant of a run.
+// content returns the volume for content, and its mount: on a claim, the directory of the configuration and the tenant
+// of the run.
 func (x *Backend) content(todo runs.Run) (corev1.Volume, corev1.VolumeMount) {
 	v := corev1.Volume{Name: volumeContent, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
 	m := corev1.VolumeMount{Name: volumeContent, MountPath: dirContent, ReadOnly: true}
@@ -265,7 +263,7 @@ func (x *Backend) content(todo runs.Run) (corev1.Volume, corev1.VolumeMount) {
 	return v, m
 }
 
-// Deadline of a Pod for a run with a timeout; 0 means none.
+// Deadline returns the longest duration of a Pod for a run with a timeout; 0 means none.
 func Deadline(timeout time.Duration) time.Duration {
 	if timeout == 0 {
 		return 0
@@ -284,8 +282,8 @@ func defaultResources() corev1.ResourceRequirements {
 	}
 }
 
-// own is what the provider sets of a Pod, but for what users name: labels, annotations and nodes. It meets Pod
-// Security's standard "restricted".
+// own returns the fields of a Pod that the provider sets, except labels, annotations and node selectors. They meet the
+// Pod Security Standard "restricted".
 func (x *Backend) own(todo runs.Run, provider Own, secrets int) corev1.PodTemplateSpec {
 	e := todo.Inputs.Execution
 	work := []corev1.VolumeMount{{Name: "ansible", MountPath: dirWork}, {Name: "ansible-tmp", MountPath: dirTmp}}
@@ -294,7 +292,7 @@ func (x *Backend) own(todo runs.Run, provider Own, secrets int) corev1.PodTempla
 		Name:            containerRun,
 		Image:           provider.Image,
 		ImagePullPolicy: e.ImagePullPolicy,
-		WorkingDir:      dirWork, // The user of an image may not enter that of the image.
+		WorkingDir:      dirWork, // The user may lack access to the working directory of the image.
 		Args: append([]string{"work", "--payload=" + dirPayload, "--state-dir=" + path.Join(dirWork, "state")},
 			x.config.Args...),
 		Env:             []corev1.EnvVar{{Name: "HOME", Value: path.Join(dirWork, "home")}},
@@ -339,11 +337,11 @@ func (x *Backend) own(todo runs.Run, provider Own, secrets int) corev1.PodTempla
 		spec.ActiveDeadlineSeconds = new(int64(d.Seconds()))
 	}
 
-	// Another image has no provider. A container of the provider's image brings it.
+	// Another image does not contain the provider. A container of the provider's image copies it.
 	if e.Image != "" && e.Image != provider.Image {
 		spec.InitContainers = []corev1.Container{{
 			Name: containerCopy, Image: provider.Image, ImagePullPolicy: e.ImagePullPolicy,
-			// The image of the run has another user.
+			// Mode 755, since the image of the run has another user.
 			Command:         []string{"install", "-D", "--mode=755", "/usr/local/bin/provider-ansible", binary},
 			SecurityContext: restricted(), VolumeMounts: work,
 		}}
@@ -369,7 +367,7 @@ func annotationsOf(todo runs.Run) map[string]string {
 	}
 }
 
-// restricted is the security context of a container.
+// restricted returns the security context of a container.
 func restricted() *corev1.SecurityContext {
 	return &corev1.SecurityContext{
 		AllowPrivilegeEscalation: new(false),
@@ -378,7 +376,7 @@ func restricted() *corev1.SecurityContext {
 	}
 }
 
-// projected is a volume with all of the Secrets of a run, and the UID of the Pod.
+// projected returns a volume with all Secrets of a run, and the UID of the Pod.
 func projected(todo runs.Run, secrets int) *corev1.ProjectedVolumeSource {
 	v := &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o444)), Sources: []corev1.VolumeProjection{{
 		DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{
@@ -400,7 +398,7 @@ func projected(todo runs.Run, secrets int) *corev1.ProjectedVolumeSource {
 	return v
 }
 
-// keepFor is how long a Pod is to be kept after its end. Others may have changed it.
+// keepFor returns the time that a Pod is kept after its end. Other clients may have changed the annotation.
 func keepFor(p *corev1.Pod) time.Duration {
 	d, err := time.ParseDuration(p.Annotations[annotationKeepFor])
 	if err != nil || d < 0 || d > maxKeepFor {

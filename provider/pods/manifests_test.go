@@ -17,18 +17,18 @@ func quantity(s string) resource.Quantity { return resource.MustParse(s) }
 
 func raw(s string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(s)} }
 
-// requiring is a run with content to install.
+// requiring makes a run need content.
 func requiring(r *run) { r.todo.Inputs.Requirements = "collections: [acme.web]" }
 
-// otherImage is a run in an image that has no provider.
+// otherImage makes a run use an image without the provider.
 func otherImage(r *run) { r.todo.Inputs.Execution.Image = "ee:1" }
 
-// template of the Pods of a configuration.
+// template sets the podTemplate of the configuration.
 func template(text string) func(*run) {
 	return func(r *run) { r.todo.Inputs.Execution.PodTemplate = raw(text) }
 }
 
-// brings is a Pod whose first container brings the provider, as the one of the run is now but for that.
+// brings adds an init container that copies the provider, with the attributes of the container of the run.
 func brings(p *corev1.Pod) {
 	c := &p.Spec.Containers[0]
 	c.Image, c.Command = "ee:1", []string{binary}
@@ -38,7 +38,7 @@ func brings(p *corev1.Pod) {
 	})
 }
 
-// installs is a Pod whose last container before that of the run is like it, but that it writes the content.
+// installs adds the init container that installs content: a copy of the container of the run that can write content.
 func installs(p *corev1.Pod) {
 	mount := corev1.VolumeMount{Name: "ansible-content", MountPath: "/ansible-content", ReadOnly: true}
 	volume := corev1.Volume{Name: mount.Name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
@@ -53,7 +53,7 @@ func installs(p *corev1.Pod) {
 	p.Spec.InitContainers = append(p.Spec.InitContainers, before)
 }
 
-// TestPod compares Pods with that of a run that has nothing but an inline playbook.
+// TestPod compares Pods with the Pod of a run that has only an inline playbook.
 func TestPod(t *testing.T) {
 	limited := corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: quantity("128Mi")}}
 	config := &metav1.OwnerReference{Kind: "ClusterProviderConfig", Name: "c", UID: "c", Controller: new(true)}
@@ -68,7 +68,7 @@ func TestPod(t *testing.T) {
 		requiring(r)
 		r.todo.Inputs.Execution.ContentVolumeClaim = "content"
 	}
-	// claimed is a Pod that installs content on a claim.
+	// claimed makes a Pod install content on a claim.
 	claimed := func(p *corev1.Pod) {
 		installs(p)
 
@@ -91,7 +91,7 @@ func TestPod(t *testing.T) {
 	nothing := func(*corev1.Pod) {}
 
 	if dir := podOf(t, onCluster(t)).Spec.Containers[0].WorkingDir; dir != dirWork {
-		t.Errorf("The run should begin in a directory that the user of any image may enter, not in %q", dir)
+		t.Errorf("The working directory should be accessible to the user of any image, got %q", dir)
 	}
 
 	for name, tc := range map[string]struct {
@@ -101,22 +101,22 @@ func TestPod(t *testing.T) {
 		want   func(p *corev1.Pod)
 	}{
 		"Command": {
-			reason: "A template replaces neither the program of the run nor its arguments.",
+			reason: "A template cannot replace the program of the run and its arguments.",
 			change: template(`{"spec":{"restartPolicy":"Always","automountServiceAccountToken":true,"containers":[{"name":"run","image":"x","workingDir":"/x","command":["sh"],"args":["-c"],"env":[{"name":"HOME","value":"/x"}]}]}}`),
 			want:   nothing,
 		},
 		"Restarts": {
-			reason: "A run that has failed does not run again.",
+			reason: "A template cannot restart the container of a run.",
 			change: template(`{"spec":{"containers":[{"name":"run","restartPolicy":"OnFailure","restartPolicyRules":[{"action":"Restart"}]}]}}`),
 			want:   nothing,
 		},
 		"Payload": {
-			reason: "A template gives a run neither other inputs nor another place for them.",
+			reason: "A template cannot replace the inputs of a run, or their mount.",
 			change: template(`{"spec":{"serviceAccountName":"","volumes":[{"name":"ansible-run","projected":{"sources":[{"secret":{"name":"other"}}]}}],"containers":[{"name":"run","volumeMounts":[{"name":"other","mountPath":"/var/run/secrets/ansible.crossplane.io/run"}]}]}}`),
 			want:   nothing,
 		},
 		"Labels": {
-			reason: "Nor do labels pretend that a Pod is of another run.",
+			reason: "A template cannot set the labels of another run.",
 			change: func(r *run) {
 				template(`{"metadata":{"labels":{"ansible.crossplane.io/uid":"another"}}}`)(r)
 				r.todo.Inputs.Execution.Labels = map[string]string{labelRun: "another", "a": "b"}
@@ -124,7 +124,7 @@ func TestPod(t *testing.T) {
 			want: func(p *corev1.Pod) { p.Labels["a"] = "b" },
 		},
 		"Directives": {
-			reason: "Nor do keys remove what the provider sets, or what a template does. The API server refuses them.",
+			reason: "Keys cannot act as directives of a patch. The API server refuses them.",
 			change: func(r *run) {
 				r.config.Template = []byte(`{"metadata":{"labels":{"a":"all"}},"spec":{"nodeSelector":{"a":"all"}}}`)
 				e, patch := &r.todo.Inputs.Execution, map[string]string{"$patch": "delete"}
@@ -136,12 +136,12 @@ func TestPod(t *testing.T) {
 			},
 		},
 		"Volume": {
-			reason: "A template may bound the provider's volumes.",
+			reason: "A template may limit the size of the provider's volumes.",
 			change: template(`{"spec":{"volumes":[{"name":"ansible","emptyDir":{"sizeLimit":"1Gi"}}]}}`),
 			want:   func(p *corev1.Pod) { p.Spec.Volumes[0].EmptyDir.SizeLimit = new(quantity("1Gi")) },
 		},
 		"All": {
-			reason: "The template of all Pods is below that of a configuration, and all that the provider sets.",
+			reason: "The template of the configuration overrides the template of all Pods, and the provider overrides both.",
 			change: func(r *run) {
 				r.config.Template = []byte(`{"metadata":{"labels":{"a":"all","b":"all"}},"spec":{"runtimeClassName":"all","priorityClassName":"all","containers":[{"name":"run","args":["-c"]}]}}`)
 				template(`{"metadata":{"labels":{"b":"one"}},"spec":{"priorityClassName":"one"}}`)(r)
@@ -152,7 +152,7 @@ func TestPod(t *testing.T) {
 			},
 		},
 		"Env": {
-			reason: "Templates say how Pods reach the network, before the provider does, but not where their home is.",
+			reason: "Templates can override proxies of the provider, but not HOME.",
 			change: func(r *run) {
 				r.config.Env = env(map[string]string{"HTTPS_PROXY": "provider", "NO_PROXY": "provider", "http_proxy": "provider", "TZ": "provider"})
 				r.config.Template = []byte(`{"spec":{"containers":[{"name":"run","env":[{"name":"HTTPS_PROXY","value":"flag"},{"name":"NO_PROXY","value":"flag"}]}]}}`)
@@ -163,7 +163,7 @@ func TestPod(t *testing.T) {
 			},
 		},
 		"Mounts": {
-			reason: "Content may use what is mounted for it: not what the provider has for itself, nor a service account.",
+			reason: "Content may use mounts of templates, except mounts in directories of the provider and of service accounts.",
 			change: template(`{"spec":{"containers":[{"name":"run","volumeMounts":[{"name":"a","mountPath":"/tmp/data"},{"name":"b","mountPath":"/etc/corp","readOnly":true},` +
 				`{"name":"c","mountPath":"/ansible/home"},{"name":"d","mountPath":"/var/run"},{"name":"e","mountPath":"/run/secrets/token"},{"name":"f","mountPath":"/ansible2/"}]}]}}`),
 			want: func(p *corev1.Pod) {
@@ -175,24 +175,24 @@ func TestPod(t *testing.T) {
 			},
 		},
 		"PullSecrets": {
-			reason: "Pods in the provider's namespace pull its image as the provider does.",
+			reason: "Pods in the namespace of the provider have its pull secrets.",
 			change: func(r *run) { r.todo.Inputs.Execution.ImagePullSecrets = secrets("both") },
 			own:    Own{Namespace: "ns", PullSecrets: secrets("both", "provider")},
 			want:   func(p *corev1.Pod) { p.Spec.ImagePullSecrets = secrets("both", "provider") },
 		},
 		"PullSecretsElsewhere": {
-			reason: "In other namespaces there are no such Secrets.",
+			reason: "Pods in other namespaces do not have the pull secrets of the provider.",
 			change: func(r *run) { r.todo.Inputs.Execution.ImagePullSecrets = secrets("both") },
 			own:    Own{Namespace: "system", PullSecrets: secrets("provider")},
 			want:   func(p *corev1.Pod) { p.Spec.ImagePullSecrets = secrets("both") },
 		},
 		"OwnerOfCluster": {
-			reason: "A cluster scoped AnsibleRun may own Pods, too. Drains and policies refuse those that nothing looks after.",
+			reason: "A cluster scoped AnsibleRun owns its Pods. Drains and policies refuse unmanaged Pods.",
 			change: func(r *run) { r.todo.Object.Namespace = "" },
 			want:   func(p *corev1.Pod) { p.Annotations[annotationNamespace] = "" },
 		},
 		"OwnerElsewhere": {
-			reason: "A Pod in another namespace than its AnsibleRun has the configuration as its owner.",
+			reason: "A cluster scoped configuration owns a Pod in another namespace than that of its AnsibleRun.",
 			change: func(r *run) { r.todo.Object.Namespace, r.todo.Inputs.Owner = "team", config },
 			want: func(p *corev1.Pod) {
 				p.Annotations[annotationNamespace], p.OwnerReferences = "team", []metav1.OwnerReference{*config}
@@ -204,27 +204,27 @@ func TestPod(t *testing.T) {
 			want:   installs,
 		},
 		"ContentOfImage": {
-			reason: "A run whose image brings the content needs no installation.",
+			reason: "A run with the content of its image needs no installation.",
 			change: func(r *run) { requiring(r); r.todo.Inputs.Execution.Content = common.ContentImage },
 			want:   nothing,
 		},
 		"Claim": {
-			reason: "On a claim each configuration has a directory of its own.",
+			reason: "Each configuration has a directory of its own on a claim.",
 			change: claim,
 			want:   claimed,
 		},
 		"NoGroup": {
-			reason: "A template leaves the group of the files to the cluster: OpenShift refuses any but its own.",
+			reason: "A template can remove the fsGroup: OpenShift accepts only its own.",
 			change: func(r *run) { claim(r); template(`{"spec":{"securityContext":{"fsGroup":null}}}`)(r) },
 			want:   func(p *corev1.Pod) { claimed(p); p.Spec.SecurityContext.FSGroup = nil },
 		},
 		"OtherImage": {
-			reason: "An image without the provider gets it first.",
+			reason: "An init container copies the provider for an image without it.",
 			change: func(r *run) { requiring(r); otherImage(r) },
 			want:   func(p *corev1.Pod) { brings(p); installs(p) },
 		},
 		"Installation": {
-			reason: "The installation has what a template adds to the run, except what such a container may not have.",
+			reason: "The container that installs has the additions of a template, except fields that an init container must not have.",
 			change: func(r *run) {
 				requiring(r)
 				template(`{"spec":{"initContainers":[{"name":"first"}],"containers":[{"name":"run",
@@ -245,15 +245,15 @@ func TestPod(t *testing.T) {
 				c.LivenessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"true"}}}}
 			},
 		},
-		// A quota or a LimitRange of the namespace that the run meets refuses no Pod then. A limit below the default
-		// request stands alone: with that request the API server would refuse it.
+		// A quota or a LimitRange that accepts the container of the run accepts the other containers as well. A limit below
+		// the default request is used without that request: otherwise the API server would refuse the Pod.
 		"Resources": {
 			reason: "All containers that the provider adds have the resources of the configuration.",
 			change: func(r *run) { requiring(r); otherImage(r); r.todo.Inputs.Execution.Resources = &limited },
 			want:   func(p *corev1.Pod) { p.Spec.Containers[0].Resources = limited; brings(p); installs(p) },
 		},
 		"ResourcesOfTemplate": {
-			reason: "Or those of a template.",
+			reason: "All containers that the provider adds have the resources of a template.",
 			change: func(r *run) {
 				requiring(r)
 				otherImage(r)
@@ -286,7 +286,7 @@ func TestPod(t *testing.T) {
 	}
 }
 
-// TestContentDir keeps what tenants and configurations install on one claim apart.
+// TestContentDir separates the content of tenants and configurations on one claim.
 func TestContentDir(t *testing.T) {
 	dirs := map[string]bool{}
 
@@ -301,6 +301,6 @@ func TestContentDir(t *testing.T) {
 	}
 
 	if len(dirs) != 3 {
-		t.Errorf("Each should have a directory of its own: %v", dirs)
+		t.Errorf("Each tenant and configuration should have a directory of its own: %v", dirs)
 	}
 }

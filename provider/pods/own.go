@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// runtimeContainer is what Crossplane calls the container of a provider.
+	// runtimeContainer is the name that Crossplane gives the container of a provider.
 	runtimeContainer = "package-runtime"
-	// adviceImage says what to do if the provider cannot look at its own Pod.
+	// adviceImage tells the user what to do if the provider cannot read its own Pod.
 	adviceImage = "name it with --pod-image"
 )
 
-// OwnOf returns a function that tells what Pods take over from the provider's own one in a namespace: its image, unless
-// one is given, and the Secrets with which it is pulled. It is looked up when it is needed first: the rights for that
-// may come later.
+// OwnOf returns a function that returns the image and the pull secrets of the provider's own Pod in a namespace, or
+// only the image in its argument. The Pod is read at the first call: the provider may receive the rights for that
+// later.
 func OwnOf(kube client.Client, namespace, image string) func(context.Context) (Own, error) {
 	var (
 		mu  sync.Mutex
@@ -44,9 +44,9 @@ func OwnOf(kube client.Client, namespace, image string) func(context.Context) (O
 	}
 }
 
-// findOwn looks at the provider's own Pod. The error is a rights.Error if the provider may not.
+// findOwn reads the provider's own Pod. The error is a rights.Error if the provider lacks a right.
 func findOwn(ctx context.Context, kube client.Client, namespace string) (Own, error) {
-	// A Pod's host has its name.
+	// The host name of a Pod is its name.
 	host, err := os.Hostname()
 	if err != nil {
 		return Own{}, errors.Wrap(err, "cannot find the name of the provider's own Pod; "+adviceImage)
@@ -85,7 +85,7 @@ func (t *Template) UnmarshalText(file []byte) error {
 	}
 
 	if err := yaml.UnmarshalStrict(text, &corev1.PodTemplateSpec{}); err != nil {
-		return errors.Wrapf(err, "%s is no PodTemplateSpec", file)
+		return errors.Wrapf(err, "%s is not a PodTemplateSpec", file)
 	}
 
 	*t, err = yaml.YAMLToJSON(text)

@@ -26,12 +26,12 @@ func TestOwnPodForbidden(t *testing.T) {
 		want   string
 	}{
 		"Rights": {
-			"The right that is missing is named, with the command that grants it.", true,
+			"The error names the missing right, with the command that grants it.", true,
 			`the provider may not get pods in namespace "crossplane-system"; once the ClusterRole in examples/operations/pods.yaml is there: ` +
 				"kubectl create rolebinding provider-ansible-own-pod-provider-ansible --namespace=crossplane-system --clusterrole=provider-ansible-own-pod --serviceaccount=crossplane-system:provider-ansible",
 		},
 		"Other": {
-			"Whatever else forbids it is said as it is.", false,
+			"The error of another authorizer is not changed.", false,
 			`cannot find out the image of the provider from its own Pod; name it with --pod-image: pods "x" is forbidden: no RBAC policy matched`,
 		},
 	} {
@@ -49,7 +49,7 @@ func TestOwnPodForbidden(t *testing.T) {
 
 			right := &authorizationv1.ResourceAttributes{Namespace: "crossplane-system", Verb: "get", Resource: "pods", Name: host}
 			if diff := cmp.Diff(right, c.reviewed); diff != "" {
-				t.Errorf("It asks for another right: -want, +got:\n%s", diff)
+				t.Errorf("It should review another right: -want, +got:\n%s", diff)
 			}
 		})
 	}

@@ -28,40 +28,40 @@ import (
 )
 
 const (
-	// maxPart is how much of a payload one Secret has, in bytes. The API server takes a
-	// mebibyte, base64 and the rest of the object included.
+	// maxPart is the size of the part of a payload in one Secret, in bytes. The API server accepts 1 MiB, including base64
+	// and the rest of the object.
 	maxPart = 700 << 10
-	// maxSecrets is how many Secrets a run has at most, with that of its token. Inputs have a few mebibytes.
+	// maxSecrets is the largest number of Secrets of a run, including that of its token. Inputs have a few MiB at most.
 	maxSecrets = 20
-	// filePod has the UID of the Pod, beside the parts of its payload, and filePodUID that of the Pod that they are for.
+	// filePod has the UID of the Pod that mounts the payload, and filePodUID the UID of the Pod that the payload is for.
 	filePod    = "pod"
 	filePodUID = "podUID"
-	// annotationProof tells the Secret that the provider has made from any other Secret of the namespace. It says for
-	// which account a token is renewed.
+	// annotationProof proves that the provider has made the Secret. The payload is trusted: for example, it names the
+	// ServiceAccount of tokens.
 	annotationProof = "ansible.crossplane.io/proof"
 )
 
-// A Payload is what the Pod of a run is given, in Secrets that only the Pod mounts. The first of them is the gate: it
-// comes last, once, and names the Pod by its UID. A provider that follows a run that another one has begun learns from
-// it what the run was begun with.
+// A Payload has the inputs of the Pod of a run. It is in Secrets that only the Pod mounts. The first Secret is the
+// gate: it is created last, once, and has the UID of the Pod. A provider that follows a run of its predecessor reads
+// the inputs of the run from the payload.
 type Payload struct {
 	// Spec of the run.
 	Spec runner.Spec
 	// Request that the run answers.
 	Request string
-	// Before is the run that was shown before this one; nil if there was none.
+	// Before is the run in the status before this one; nil if there was none.
 	Before *common.Run
 	// Key that seals the reports of the run.
 	Key []byte
 	// ContentKey is the key of the digests of content.
 	ContentKey []byte
-	// Cluster is where the run finds the API server, if it is to reach it.
+	// Cluster is the endpoint of the API server, for a run with access to it.
 	Cluster kubeapi.Endpoint
-	// Pod is the UID of the Pod, which reads it beside its payload.
+	// Pod is the UID of the Pod. It is in a file beside the payload.
 	Pod string `json:"-"`
 }
 
-// pack the payload.
+// pack returns the payload as compressed JSON.
 func (p Payload) pack() ([]byte, error) {
 	packed := &bytes.Buffer{}
 	z := gzip.NewWriter(packed)
@@ -79,7 +79,7 @@ func (p Payload) pack() ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// unpack a payload.
+// unpack returns the payload in compressed JSON.
 func unpack(packed []byte) (p Payload, err error) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err == nil {
@@ -89,13 +89,14 @@ func unpack(packed []byte) (p Payload, err error) {
 	return p, errors.Wrap(err, "cannot read the inputs of the run")
 }
 
-// ReadPayload from the directory where its Secrets are mounted.
+// ReadPayload reads a payload from the directory where its Secrets are mounted. It returns an error for the payload of
+// another Pod.
 func ReadPayload(dir fs.FS) (Payload, error) {
-	names, _ := fs.Glob(dir, "payload.*") // Only a pattern that is none is an error.
+	names, _ := fs.Glob(dir, "payload.*") // The pattern is valid.
 
 	var packed []byte
 
-	for _, name := range names { // In order.
+	for _, name := range names { // The names are sorted.
 		part, err := fs.ReadFile(dir, name)
 		if err != nil {
 			return Payload{}, errors.Wrap(err, "cannot read the inputs of the run")
@@ -114,7 +115,7 @@ func ReadPayload(dir fs.FS) (Payload, error) {
 		return Payload{}, errors.Wrap(err, "cannot read the UID of the Pod")
 	}
 
-	// Another Pod may have had the same name before, and this one be made by a request that came late.
+	// An earlier Pod may have had the same name, if a delayed request has created this one.
 	if uid, err := fs.ReadFile(dir, filePodUID); err != nil || !bytes.Equal(uid, pod) {
 		return Payload{}, errors.New("the inputs of the run are for another Pod")
 	}
@@ -124,10 +125,10 @@ func ReadPayload(dir fs.FS) (Payload, error) {
 	return p, nil
 }
 
-// partName is the key in a Secret of the part of a payload with a number, from 0.
+// partName returns the key in a Secret of part n of a payload, from 0.
 func partName(n int) string { return fmt.Sprintf("payload.%03d", n) }
 
-// secretName is the name of the Secret of a Pod with a number, from 0. The last one has the token, if there is one.
+// secretName returns the name of Secret n of a Pod, from 0. The last Secret has the token, if any.
 func secretName(pod string, n int) string {
 	if n == 0 {
 		return pod
@@ -136,15 +137,15 @@ func secretName(pod string, n int) string {
 	return fmt.Sprintf("%s-%03d", pod, n)
 }
 
-// secretsOf a Pod are so many. Others may have changed the number.
+// secretsOf returns the number of Secrets of a Pod. Other clients may have changed the annotation.
 func secretsOf(p *corev1.Pod) int {
 	n, _ := strconv.Atoi(p.Annotations[annotationSecrets])
 
 	return min(n, maxSecrets)
 }
 
-// newSecret of a run with a number, for the Pod that owns it. It does not block the deletion of the Pod: where the
-// admission plugin OwnerReferencesPermissionEnforcement is on, as in OpenShift, that takes a right to its finalizers.
+// newSecret returns Secret n of a run. The Pod owns it. blockOwnerDeletion is not set: with the admission plugin
+// OwnerReferencesPermissionEnforcement, as in OpenShift, this would need a right to the finalizers of the Pod.
 func newSecret(todo runs.Run, p *corev1.Pod, n int, data map[string][]byte) *corev1.Secret {
 	owner := metav1.NewControllerRef(p, corev1.SchemeGroupVersion.WithKind("Pod"))
 	owner.BlockOwnerDeletion = nil
@@ -159,7 +160,7 @@ func newSecret(todo runs.Run, p *corev1.Pod, n int, data map[string][]byte) *cor
 	}
 }
 
-// secrets with a packed payload, for the Pod that is to have it. The first is the gate.
+// secrets returns the Secrets with a packed payload for a Pod. The first is the gate.
 func (x *Backend) secrets(todo runs.Run, p *corev1.Pod, packed []byte) []*corev1.Secret {
 	var all []*corev1.Secret
 
@@ -175,7 +176,7 @@ func (x *Backend) secrets(todo runs.Run, p *corev1.Pod, packed []byte) []*corev1
 	return all
 }
 
-// proof that the provider has given a packed payload to a Pod.
+// proof returns the value of annotationProof for a packed payload and a Pod.
 func (x *Backend) proof(todo runs.Run, p *corev1.Pod, packed []byte) string {
 	hash := sha256.Sum256(packed)
 	about := []string{p.Namespace, todo.ID, string(todo.Object.UID), string(p.UID)}
@@ -184,8 +185,8 @@ func (x *Backend) proof(todo runs.Run, p *corev1.Pod, packed []byte) string {
 	return hex.EncodeToString(mac.Sum(x.config.Key, "payload of a run", given))
 }
 
-// payloadOf a Pod is what the provider has given to it for a run; nil if that is nothing. A Secret from elsewhere has
-// no proof, and is not unpacked.
+// payloadOf returns the payload that the provider has given to a Pod for a run; nil if there is none. Secrets without a
+// valid proof are not unpacked.
 func (x *Backend) payloadOf(ctx context.Context, todo runs.Run, p *corev1.Pod) (*Payload, error) {
 	var (
 		packed []byte

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// fill a payload as a provider does.
+// fill returns a payload like that of a provider.
 func fill(t *testing.T) Payload {
 	t.Helper()
 
@@ -50,8 +50,8 @@ func fill(t *testing.T) Payload {
 	}
 }
 
-// TestLongPayload passes a payload through Secrets and a directory. Inputs mean the same after it:
-// they have the same digest.
+// TestLongPayload passes a payload through Secrets and a directory. The inputs do not change:
+// they have the same digest afterwards.
 func TestLongPayload(t *testing.T) {
 	want := fill(t)
 

@@ -1,20 +1,18 @@
-// Package pods is the backend that gives each run a Pod of its own, which carries out the run as executor.Local does.
-// The Pod has the name of the run's id, which the status of the object shows before the Pod is made. So a provider that
-// follows finds the Pods that its predecessor made, and goes on following them: neither the end of a provider nor an
-// upgrade interrupts a run.
+// Package pods is the backend that executes each run in a Pod of its own, in the way of executor.Local. The name of the
+// Pod contains the id of the run, and is in the status of the object before the Pod is created. So the next provider
+// finds the Pods of its predecessor, and follows them: neither the end of a provider nor an upgrade interrupts a run.
 //
-// One run is followed by one goroutine (run.go). By what its Pod shows (state.go), it does what is next:
+// One goroutine follows each run (run.go). The state of the Pod (state.go) determines its next step:
 //
-//	no Pod     begun here: make it; by a former provider: look for it, and for its Secret. None has ended
-//	made       give it the Secret with its inputs, once, which names the Pod by its UID
-//	given      show what it waits for; what cannot start for two minutes is given up
+//	no Pod     create the Pod; for a run of the predecessor, find the Pod and its payload: without a Pod, the run is over
+//	created    create its Secrets, once; the first Secret has the UID of the Pod
+//	given      show why the Pod waits; a Pod that cannot start for two minutes is given up
 //	running    read the reports in the log
-//	over       read the log to its end; without a last report, what the Pod shows says how it ended
-//	recorded   the Secret goes, and the Pod once it was kept for long enough
+//	over       read the log to its end; without a last report, the result follows from the state of the Pod
+//	recorded   delete the Secrets, and the Pod after keepFor
 //
-// The Secret is the gate: a Pod without it never begins, and it begins no other Pod than the one that it names. The Pod
-// needs no access to the API server unless its content does. What it reports comes back through its log, see package
-// sealed.
+// The first Secret is the gate: a Pod without it never begins, and it starts only the Pod that it names. The Pod needs
+// no access to the API server unless its content does. Its reports come back through its log, see package sealed.
 package pods
 
 import (
@@ -42,10 +40,10 @@ import (
 )
 
 const (
-	// requestTimeout of what is done after a run, and of requests when a run is canceled.
+	// requestTimeout limits the requests of one step of a run, and of the cleanup after it.
 	requestTimeout = 30 * time.Second
-	// sweepEvery is how often Pods of runs that are not followed are looked for, and unfollowedFor how old they are at
-	// least. So many are read at once.
+	// sweepEvery is the interval of the search for Pods of runs that are not followed. unfollowedFor is their minimum age,
+	// and sweepAtOnce the number of Pods in one page of a list.
 	sweepEvery    = 2 * time.Minute
 	unfollowedFor = 2 * time.Minute
 	sweepAtOnce   = 10
@@ -53,41 +51,39 @@ const (
 
 // A Config of a Backend.
 type Config struct {
-	// REST is how the API server is reached. Its requests must not be limited to few.
+	// REST is the configuration of the client for logs. Its rate limit must allow many requests.
 	REST *rest.Config
-	// Client that reads from the API server, not from a cache.
+	// Client reads from the API server, and not from a cache.
 	Client client.WithWatch
-	// Own is what Pods take over from the provider's own one.
+	// Own returns the attributes of the provider's own Pod for Pods of runs.
 	Own func(ctx context.Context) (Own, error)
-	// Template of all Pods: a PodTemplateSpec in JSON, which those of configurations are merged
-	// over; nil for none.
+	// Template of all Pods: a PodTemplateSpec in JSON, which templates of configurations override; nil for none.
 	Template []byte
-	// Args of the command in the Pod, beside those that the backend sets.
+	// Args of the command in the Pod, in addition to those of the backend.
 	Args []string
-	// Env of the container, beside what templates say.
+	// Env of the container, in addition to that of templates.
 	Env []corev1.EnvVar
-	// Cluster gives out tokens for runs that reach the API server.
+	// Cluster issues tokens for runs with access to the API server.
 	Cluster Cluster
-	// Endpoint of the API server, for them.
+	// Endpoint of the API server for these runs.
 	Endpoint kubeapi.Endpoint
 	// Key of the provider.
 	Key []byte
-	// Leads is false once another provider may lead: no run begins then.
+	// Leads returns false once another provider may lead. Then runs do not begin.
 	Leads func() bool
-	// Over tells whether the object of a run is gone, or shows its end, or another run.
+	// Over returns true if the object of a run is gone, or if its status has the end of the run, or another run.
 	Over func(ctx context.Context, ref ObjectReference) (bool, error)
-	// Namespaces in which runs may have left Pods.
+	// Namespaces returns the namespaces in which runs may have left Pods.
 	Namespaces func(ctx context.Context) ([]string, error)
-	// Log of what no object shows.
+	// Log reports problems that the status of no object shows.
 	Log logging.Logger
 }
 
-// Own is what Pods take over from the provider's own one.
+// Own has the attributes of the provider's own Pod for Pods of runs.
 type Own struct {
 	// Image of the provider.
 	Image string
-	// Namespace of the Pod, and the PullSecrets there with which its image is pulled; empty if
-	// that is not known.
+	// Namespace and PullSecrets of the Pod; empty if they are not known.
 	Namespace   string
 	PullSecrets []corev1.LocalObjectReference
 }
@@ -102,17 +98,17 @@ type ObjectReference struct {
 	RunID string
 }
 
-// Backend gives each run a Pod. Use New.
+// A Backend executes each run in a Pod. New makes one.
 type Backend struct {
 	config Config
 	logs   kubernetes.Interface
-	// mine has the runs that are followed, by their keys, and the last Pod of each that has ended until that is deleted.
+	// mine maps a runKey to a *run in progress, or to the *corev1.Pod of an ended run until it is deleted.
 	mine sync.Map
-	// unpacking bounds the reports that are unpacked at a time: that takes memory.
+	// unpacking limits the number of reports that are unpacked at a time, to limit memory.
 	unpacking *semaphore.Weighted
 }
 
-// New returns a Backend. Start has to be called once the provider leads.
+// New returns a Backend. Start must be called once the provider leads.
 func New(c Config) (*Backend, error) {
 	logs, err := kubernetes.NewForConfig(c.REST)
 	x := &Backend{config: c, logs: logs, unpacking: semaphore.NewWeighted(unpackers)}
@@ -120,7 +116,7 @@ func New(c Config) (*Backend, error) {
 	return x, errors.Wrap(err, "cannot make a client for logs")
 }
 
-// Execute a run: follow it to its end.
+// Execute follows a run to its end, and returns its last report.
 func (x *Backend) Execute(ctx context.Context, todo runs.Run, w runs.Watch) runs.Report {
 	r := x.newRun(ctx, todo, w)
 
@@ -128,7 +124,7 @@ func (x *Backend) Execute(ctx context.Context, todo runs.Run, w runs.Watch) runs
 
 	report := r.execute()
 
-	// Not that of the next one, which may have begun to follow before this one has ended.
+	// Compare, since another call may already follow the same run.
 	if r.pod != nil && !r.gone && report.Run.Phase.Finished() {
 		x.mine.CompareAndSwap(r.key(), r, r.pod)
 	} else {
@@ -138,15 +134,15 @@ func (x *Backend) Execute(ctx context.Context, todo runs.Run, w runs.Watch) runs
 	return report
 }
 
-// Recorded runs have no work any more: the credentials of the Pod go now, the Pod when it has been kept for as long as
-// the configuration says. Nothing of it waits for the API server.
+// Recorded cleans up after a run once its end is in the status of the object: it deletes the Secrets of the Pod now,
+// and the Pod after keepFor. It does not wait for the API server.
 func (x *Backend) Recorded(uid types.UID, runID string) {
 	key := runKey{string(uid), runID}
 	last, _ := x.mine.Load(key)
 
 	p, ok := last.(*corev1.Pod)
 	if !ok {
-		return // It has made none, or the sweep finds it.
+		return // The run has no Pod, or the sweep finds it.
 	}
 
 	go func() {
@@ -159,7 +155,7 @@ func (x *Backend) Recorded(uid types.UID, runID string) {
 	}()
 }
 
-// Start to look after Pods of runs that are not followed, until the context is done.
+// Start cleans up Pods of runs that are not followed, until the context is done.
 func (x *Backend) Start(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := x.sweep(ctx); err != nil {
@@ -170,12 +166,13 @@ func (x *Backend) Start(ctx context.Context) error {
 	return nil
 }
 
-// A runKey identifies a run. The id alone is what the status of an object says, which may be the
-// id of another object's run.
+// A runKey identifies a run by the UID of its object and its id. The id alone comes from the status of an object, which
+// may have the id of a run of another object.
 type runKey struct{ object, run string }
 
-// sweep up Pods that are not followed: those of objects that are gone or show another run, and those of a provider that
-// ended right after it had recorded the run. They are in all of the cluster, or where the provider may look for them.
+// sweep cleans up Pods that are not followed: Pods of objects that are gone or show another run, and Pods of a provider
+// that ended right after it had recorded the run. It searches the cluster, or the namespaces for which the provider has
+// rights.
 func (x *Backend) sweep(ctx context.Context) error {
 	err := x.sweepNamespace(ctx, "")
 	if !kerrors.IsForbidden(err) {
@@ -190,7 +187,8 @@ func (x *Backend) sweep(ctx context.Context) error {
 	return err
 }
 
-// sweepNamespace sweeps a namespace, or the cluster. Others may have made very many Pods with much in them.
+// sweepNamespace sweeps a namespace, or the cluster if it is empty. It reads small pages, since other clients may have
+// created many large Pods with the label.
 func (x *Backend) sweepNamespace(ctx context.Context, namespace string) error {
 	l := &corev1.PodList{}
 
@@ -201,7 +199,7 @@ func (x *Backend) sweepNamespace(ctx context.Context, namespace string) error {
 			return errors.Wrap(err, "cannot list Pods")
 		}
 
-		// One that others have made may never be swept up.
+		// A Pod with another name was created by another client, and is never deleted.
 		for i := range l.Items {
 			p := &l.Items[i]
 			if p.Name != "ansiblerun-"+p.Labels[labelRun] {
@@ -244,7 +242,7 @@ func (x *Backend) sweepPod(ctx context.Context, p *corev1.Pod) error {
 	return x.release(ctx, key, p)
 }
 
-// release the Pod of a run that has ended: its Secrets go, and the Pod itself once it was kept for long enough.
+// release deletes the Secrets of the Pod of an ended run, and the Pod itself after keepFor.
 func (x *Backend) release(ctx context.Context, key runKey, p *corev1.Pod) error {
 	for n := range secretsOf(p) {
 		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: secretName(p.Name, n)}}
@@ -254,7 +252,7 @@ func (x *Backend) release(ctx context.Context, key runKey, p *corev1.Pod) error 
 		}
 	}
 
-	// Others may have put much into the Pod.
+	// Only the name and the UID are kept in memory: other clients may have enlarged the Pod.
 	left := keepFor(p) - time.Since(finishedAt(p))
 	p = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID}}
 
@@ -271,28 +269,28 @@ func (x *Backend) release(ctx context.Context, key runKey, p *corev1.Pod) error 
 	return nil
 }
 
-// deletePod, and wait for nothing.
+// deletePod deletes a Pod with its UID as a precondition. It does not wait for the end of the Pod.
 func (x *Backend) deletePod(ctx context.Context, p *corev1.Pod) error {
 	err := x.config.Client.Delete(ctx,
 		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}}, client.Preconditions{UID: &p.UID})
 	if kerrors.IsConflict(err) {
-		return nil // Another one has its name by now.
+		return nil // Another Pod has its name now.
 	}
 
 	return errors.Wrap(client.IgnoreNotFound(err), "cannot delete the Pod of a run")
 }
 
-// contentKey is the key of what Pods install for one configuration and one tenant.
+// contentKey returns the key of the digests of content that Pods install for one configuration and one tenant.
 func (x *Backend) contentKey(todo runs.Run) []byte {
 	return mac.Sum(x.config.Key, "content of pods", contentOf(todo))
 }
 
-// contentDir is the name of the directory on a claim with what they install.
+// contentDir returns the name of the directory on a claim for the content of one configuration and one tenant.
 func (x *Backend) contentDir(todo runs.Run) string {
 	return hex.EncodeToString(mac.Sum(x.config.Key, "directory of the content of pods", contentOf(todo))[:16])
 }
 
-// contentOf one configuration and one tenant.
+// contentOf identifies the configuration and the tenant of a run.
 func contentOf(todo runs.Run) []byte {
 	return []byte(todo.Object.Tenant() + "\x00" + todo.Inputs.Config)
 }

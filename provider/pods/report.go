@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// maxReason is the length of the message of a run, in bytes.
+	// maxReason is the largest length of the message of a run, in bytes.
 	maxReason = 8 << 10
-	// maxRun is the length of a run in the status, in bytes of JSON, and maxReport that of all of a report that goes
-	// there. The API server takes an object of a mebibyte and a half, with its spec.
+	// maxRun is the largest length of a run in the status, in bytes of JSON. maxReport is the largest length of all parts
+	// of a report in the status. The API server accepts objects of 1.5 MiB, including the spec.
 	maxRun    = 128 << 10
 	maxReport = 768 << 10
-	// maxItems is how many collections a report lists, and how many roles.
+	// maxItems is the largest number of collections in a report, and of roles.
 	maxItems = 1000
 )
 
-// checked is false for a report that no run sends. The image of the Pod may be an attacker's: no report is to do more
-// than tell of its own run, within the limits of runs in the provider, to which it is cut. The API server would refuse
-// the status or the Secret otherwise, again and again.
+// checked returns false for a report that a run cannot have sent, and cuts long texts. The image of the Pod may be
+// hostile: a report must stay within the limits of runs in the provider. Otherwise, the API server would refuse every
+// update of the status or of the Secret.
 func checked(r *runs.Report) bool {
 	n := &r.Run
 	n.Message, r.Output = clip.Text(n.Message, maxReason), clip.Text(r.Output, events.MaxTail)
@@ -39,7 +39,7 @@ func checked(r *runs.Report) bool {
 	case common.PhaseInstalling, common.PhaseRunning:
 		r.Outputs, r.Withheld, r.ConnectionDetails, r.Output, r.Dependents = nil, nil, nil, "", nil
 	case common.PhaseSucceeded, common.PhaseFailed, common.PhaseTimedOut, common.PhaseCanceled:
-	default: // That a run waits or was interrupted, is for the cluster to say.
+	default: // Only the cluster can tell that a run waits or was interrupted.
 		return false
 	}
 
@@ -59,7 +59,7 @@ func checked(r *runs.Report) bool {
 	return err == nil
 }
 
-// tooLong is true for values that take more than some bytes of JSON, and for those that have none.
+// tooLong is true for values that need more than most bytes of JSON, or that JSON cannot represent.
 func tooLong(most int, values ...any) bool {
 	text, err := json.Marshal(values)
 
@@ -80,7 +80,7 @@ func checkTimes(r runs.Report) error {
 	for _, t := range times {
 		// Years have four digits, in any time zone.
 		if t != nil && (t.Before(&metav1.Time{Time: time.Unix(0, 0)}) || t.Year() >= 9999) {
-			return errors.Errorf("%s is no time of a run", t)
+			return errors.Errorf("%s cannot be a time of a run", t)
 		}
 	}
 

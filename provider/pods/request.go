@@ -22,20 +22,20 @@ import (
 )
 
 const (
-	// againAfter is how long to wait before a request that has failed is sent again. That doubles, up to againAtMost.
+	// againAfter is the pause before a failed request is repeated. It doubles up to againAtMost.
 	againAfter  = 2 * time.Second
 	againAtMost = time.Minute
-	// rightsTries is how often rights are asked for again before a run lacks them: an API server
-	// that has just started knows no roles yet, and allows nothing.
+	// rightsTries is the number of repeated checks before a right counts as missing: an API server that has just started
+	// does not know the roles yet, and forbids all requests.
 	rightsTries = 2
 )
 
-// A refusal is an error that the same request would get again.
+// A refusal is an error that would repeat if the request was repeated.
 type refusal struct{ error }
 
 func (r *refusal) Unwrap() error { return r.error }
 
-// isRefusal is true for an error that the same request would get again.
+// isRefusal is true for an error that would repeat if the request was repeated.
 func isRefusal(err error) bool {
 	return errors.As(err, new(*refusal)) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err) ||
 		kerrors.IsNotFound(err) || kerrors.IsForbidden(err) && !isQuota(err) || kerrors.IsRequestEntityTooLargeError(err)
@@ -46,8 +46,8 @@ func isQuota(err error) bool {
 	return kerrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
 }
 
-// post an object of the run, with a mark that nothing else knows. The answer to an earlier request may have been lost,
-// and others may have made another object of its name.
+// post creates an object of the run, with a mark that only the provider can compute. If the object exists, the mark
+// tells whether an earlier request without an answer has created it, or another client.
 func (r *run) post(ctx context.Context, o client.Object) error {
 	key := client.ObjectKeyFromObject(o)
 	mark := hex.EncodeToString(mac.Sum(r.sealKey, "request", fmt.Appendf(nil, "%T %s", o, key)))
@@ -59,17 +59,18 @@ func (r *run) post(ctx context.Context, o client.Object) error {
 	}
 
 	if err := r.config.Client.Get(ctx, key, o); err != nil {
-		return errors.Wrap(err, "cannot get what was made for the run")
+		return errors.Wrap(err, "cannot get the object that was created for the run")
 	}
 
 	if o.GetAnnotations()[annotationMark] != mark {
-		return &refusal{errors.Errorf("%s is there already, and something else has made it", key)}
+		return &refusal{errors.Errorf("%s already exists, and another client has created it", key)}
 	}
 
 	return nil
 }
 
-// failed is called when a request has. The run may have to end by that. Otherwise that or another one is sent again.
+// failed handles the error of a request: it gives the run up, or sets the pause before the next step, and shows the
+// error.
 func (r *run) failed(ctx context.Context, err error) {
 	if !isQuota(err) {
 		err = rights.Explained(err, func() error { return CheckRights(ctx, r.config.Client, r.ref.Namespace) })
@@ -86,7 +87,7 @@ func (r *run) failed(ctx context.Context, err error) {
 
 	switch {
 	case r.given && (lacks || kerrors.IsForbidden(err)) && isDeleted(ctx, r.config.Client, r.ref.Namespace):
-		// Nothing may ever see the run again: Kubernetes deletes the RoleBindings of a namespace with all else in it.
+		// The provider may never see the Pod again: the deletion of a namespace includes the RoleBindings in it.
 		r.gone, r.unseen, r.again = true, nil, 0
 	case r.given || r.why != nil || lacks && r.failures <= rightsTries:
 	case lacks:
@@ -104,8 +105,8 @@ func (r *run) failed(ctx context.Context, err error) {
 	r.waits(common.PhaseQueued, err.Error())
 }
 
-// isDeleted is true for a namespace that is being deleted, or is not there. The provider may make Secrets
-// in all namespaces, and read none of these.
+// isDeleted is true for a namespace that is being deleted, or does not exist. The provider may create Secrets in all
+// namespaces, but may not be allowed to read namespaces.
 func isDeleted(ctx context.Context, kube client.Client, namespace string) bool {
 	err := kube.Create(ctx,
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "ansiblerun-"}}, client.DryRunAll)

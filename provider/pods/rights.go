@@ -9,8 +9,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 )
 
-// CheckRights returns a rights.Error if the provider may not run Pods in a namespace. Crossplane grants it rights to
-// Secrets and Events.
+// CheckRights returns a rights.Error if the provider lacks rights to run Pods in a namespace. Crossplane grants the
+// rights to Secrets and Events.
 func CheckRights(ctx context.Context, kube client.Client, namespace string) error {
 	var needed []authorizationv1.ResourceAttributes
 	for _, verb := range []string{"create", "get", "list", "watch", "delete"} {

@@ -25,74 +25,71 @@ import (
 )
 
 const (
-	// lookEvery is how often a run is looked at without a change.
+	// lookEvery is the interval of steps of a run without a change.
 	lookEvery = 15 * time.Second
-	// stuckFor is how long a Pod may fail to start, for example since its image cannot be
-	// pulled, until the run is given up.
+	// stuckFor is the time for which a Pod may fail to start, for example because its image cannot be pulled, before the
+	// run is given up.
 	stuckFor = 2 * time.Minute
-	// idleAfter is how long a run waits before it is decided about anew.
+	// idleAfter is the time after which a waiting run is decided about again.
 	idleAfter = time.Minute
-	// restsFor is how long the next run waits for the end of a Pod that was not seen to stop.
+	// restsFor is the delay of the next run after a Pod that was not seen to stop.
 	restsFor = time.Minute
 )
 
-// A run is followed by one goroutine.
+// A run is the state of one run. One goroutine follows it, and only this goroutine changes it.
 type run struct {
 	*Backend
 
-	// What is to be carried out. The run says that a former provider has begun it until the inputs that it was given
-	// were looked for.
+	// todo is the run to execute. Its field Begun is set for a run of the predecessor until its payload was searched.
 	todo   runs.Run
 	watch  runs.Watch
 	report runs.Report
-	// ctx is that of the run, which is canceled with it.
-	ctx context.Context //nolint:containedctx // It is not that of requests.
-
-	// news change what is known of the run, and reports come from its log.
+	// ctx is the context of the run. Its end cancels the run.
+	ctx context.Context //nolint:containedctx // Requests have other contexts.
+	// news has functions that change the state of the run, and reports has the reports in its log.
 	news    chan func()
 	reports chan runs.Report
-	// ref names the Pod. Unseen is why the API server does not show it; nil if it does.
+	// ref is the key of the Pod. unseen is the error of the last attempt to read the Pod; nil for none.
 	ref    client.ObjectKey
 	unseen error
-	// pod as it was seen last; nil before it was made or found. Gone is true once the API server does not have it.
+	// pod is the last state of the Pod; nil before it was created or found. gone is true once it does not exist any more.
 	pod  *corev1.Pod
 	gone bool
-	// made is the Pod that the run makes, and packed what it then gets; nil once it has.
+	// made is the Pod to create, and packed its payload; nil once its Secrets are created.
 	made   *corev1.Pod
 	packed []byte
-	// given is true once the Pod may have its inputs, so that it may begin.
+	// given is true once the first Secret may exist, so that the Pod may begin.
 	given bool
 	// sealKey seals the reports of the run; nil if it is not known.
 	sealKey []byte
-	// log of the Pod, which is read once that has begun.
+	// log of the Pod, which is read once the run has begun.
 	log log
-	// begun is true once the container has started, and complete once the Pod has sent its last report. Its log was read
-	// to the end if read is true, and unread says that it cannot be, of a Pod that has succeeded.
+	// begun is true once the container has started, and complete once the Pod has sent its last report. read is true once
+	// the log was read to its end, and unread if the log of a Pod that has succeeded cannot be read.
 	begun, complete, read, unread bool
-	// why the run is to end, other than that it is canceled or revoked; nil if it is not.
+	// why is the end of a run that is given up; nil for others, also for a canceled or revoked run.
 	why *end
 	// deleted is true once the provider has deleted the Pod.
 	deleted bool
-	// lasting is the context of what goes on in the background, until stop.
+	// lasting is the context of the goroutines of the run. stop ends it.
 	lasting context.Context //nolint:containedctx // It outlives each request.
 	stop    context.CancelFunc
-
-	// plan of a run of which it is certain whether it has begun; empty for others.
+	// plan of a run that can be revoked, because it is certain whether it has begun; empty for others.
 	plan string
-	// stuckSince is since when the Pod has failed to start; zero if it has not.
+	// stuckSince is the time since which the Pod has failed to start; zero if it has not.
 	stuckSince time.Time
-	// events say what is wrong, as of askedEvents.
+	// events is the last trouble in the events of the Pod, read at askedEvents.
 	events      string
 	askedEvents time.Time
-	// renewal of the token is due then; zero if that is not known, since a former provider has made it.
+	// renewal is the time at which the token is renewed; zero for the token of a predecessor, which is renewed at once.
 	renewal time.Time
-	// failures of requests in a row.
+	// failures is the number of failed requests in a row.
 	failures int
-	// again is after how long the run is looked at without news.
+	// again is the time until the next step without news.
 	again time.Duration
 }
 
-// newRun of what is to be carried out. It is canceled with the context.
+// newRun returns the state of a run. The end of the context cancels it.
 func (x *Backend) newRun(ctx context.Context, todo runs.Run, w runs.Watch) *run {
 	r := &run{
 		Backend: x, todo: todo, ctx: ctx, watch: w, report: todo.Report(), news: make(chan func()),
@@ -111,10 +108,10 @@ func (x *Backend) newRun(ctx context.Context, todo runs.Run, w runs.Watch) *run 
 	return r
 }
 
-// key of the run.
+// key returns the key of the run in Backend.mine.
 func (r *run) key() runKey { return runKey{string(r.todo.Object.UID), r.todo.ID} }
 
-// execute the run: follow it to its end, or to that of the provider.
+// execute follows the run to its end, or to the end of the provider.
 func (r *run) execute() (report runs.Report) {
 	defer r.stop()
 
@@ -124,7 +121,7 @@ func (r *run) execute() (report runs.Report) {
 			ctx, stop := context.WithTimeout(context.Background(), requestTimeout)
 			defer stop()
 
-			_ = r.deletePod(ctx, r.pod) // The sweep finds what is left.
+			_ = r.deletePod(ctx, r.pod) // The sweep tries again.
 		}
 
 		r.finish(end{
@@ -169,7 +166,7 @@ func (r *run) execute() (report runs.Report) {
 	}
 }
 
-// look at the run, and do what is next. It is true when the run has ended, or is left.
+// look executes the next step of the run. It returns true when the run has ended, or when the provider ends.
 func (r *run) look() (over bool) {
 	ctx, stop := context.WithTimeout(r.watch.Provider, requestTimeout)
 	defer stop()
@@ -178,7 +175,7 @@ func (r *run) look() (over bool) {
 	over, err := r.step(ctx)
 
 	switch {
-	case r.watch.Provider.Err() != nil: // The next provider follows it.
+	case r.watch.Provider.Err() != nil: // The next provider follows the run.
 		return true
 	case err != nil:
 		r.failed(ctx, err)
@@ -189,8 +186,8 @@ func (r *run) look() (over bool) {
 	return over
 }
 
-// step does what is next for the run. It is true when the run has ended. A revoked run with its inputs goes on unless
-// it is idle.
+// step executes the next step for the state of the run. It returns true when the run has ended. A revoked run that has
+// its inputs goes on unless it is idle.
 func (r *run) step(ctx context.Context) (ended bool, err error) {
 	over := r.gone || r.pod != nil && isOver(r.pod)
 	ends := r.canceled() || r.revoked() && (r.report.Plan != "" || !r.given) || r.why != nil
@@ -198,7 +195,7 @@ func (r *run) step(ctx context.Context) (ended bool, err error) {
 	switch {
 	case r.unseen != nil:
 		return false, r.unseen
-	case r.pod == nil && r.todo.Begun != nil && !r.gone: // It is seen soon.
+	case r.pod == nil && r.todo.Begun != nil && !r.gone: // observe reads the Pod.
 	case r.pod == nil && (r.gone || ends):
 		r.conclude()
 		return true, nil
@@ -227,10 +224,11 @@ func (r *run) step(ctx context.Context) (ended bool, err error) {
 func (r *run) canceled() bool { return r.ctx.Err() != nil }
 func (r *run) revoked() bool  { return r.watch.Wanted.Err() != nil }
 
-// giveUp a run: it is to end.
+// giveUp sets the end of a run that cannot succeed.
 func (r *run) giveUp(why end) { r.why, r.again = &why, 0 }
 
-// sees how the Pod is. A status may name the Pod of a neighbour, and another Pod have its name by now.
+// sees records the state of the Pod; nil if it does not exist. A Pod of another object, which a forged status may name,
+// or a new Pod with the same name counts as gone.
 func (r *run) sees(p *corev1.Pod, err error) {
 	r.unseen = err
 
@@ -245,7 +243,7 @@ func (r *run) sees(p *corev1.Pod, err error) {
 	}
 }
 
-// find what a former provider has given the Pod.
+// find reads the payload that the predecessor has given to the Pod.
 func (r *run) find(ctx context.Context) error {
 	payload, err := r.payloadOf(ctx, r.todo, r.pod)
 	if err != nil {
@@ -261,14 +259,15 @@ func (r *run) find(ctx context.Context) error {
 	return nil
 }
 
-// adopt what a run was begun with. Which run of which object it is, says the object.
+// adopt takes over the inputs of a run from its payload. The identity of the run and of its object comes from the
+// status.
 func (r *run) adopt(p Payload) {
 	was, shown := r.todo, r.report.Run
 	r.sealKey = p.Key
 
 	r.todo.Spec, r.todo.Request, r.todo.Before.Run = p.Spec, p.Request, p.Before
 
-	// One that has begun may wait, too.
+	// A run of the predecessor may still wait, so that it can be revoked.
 	if shown.Phase == common.PhaseQueued {
 		r.plan = r.todo.Plan()
 	}
@@ -282,7 +281,7 @@ func (r *run) adopt(p Payload) {
 	r.report.Run = shown
 }
 
-// create the Pod. Nothing is made for a run that cannot reach what it is to manage.
+// create creates the Pod, unless the run cannot get a token for the API server.
 func (r *run) create(ctx context.Context) error {
 	if k := r.todo.Inputs.Kubernetes; k != nil {
 		if _, err := r.config.Cluster.Token(ctx, *k, 0, nil); err != nil {
@@ -306,7 +305,7 @@ func (r *run) create(ctx context.Context) error {
 	return nil
 }
 
-// prepare the Pod and its inputs.
+// prepare makes the Pod object and the payload.
 func (r *run) prepare(ctx context.Context) (err error) {
 	payload := Payload{
 		Spec: r.todo.Spec, Request: r.todo.Request, Before: r.todo.Before.Run, Key: sealed.NewKey(),
@@ -341,7 +340,7 @@ func (r *run) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// give the Pod its inputs. The first Secret comes last, since it lets the run begin.
+// give creates the Secrets of the Pod. The first Secret is created last, since it lets the run begin.
 func (r *run) give(ctx context.Context) error {
 	if err := r.grant(ctx); err != nil {
 		return err
@@ -363,19 +362,19 @@ func (r *run) give(ctx context.Context) error {
 		r.packed, r.again = nil, 0
 	}
 
-	r.given = r.given || !isRefusal(err) && !isQuota(err) // The answer to an earlier request may be lost.
+	r.given = r.given || !isRefusal(err) && !isQuota(err) // A failed request may have created the Secret.
 
 	return err
 }
 
-// await the start of the run, and show what it waits for, or its end. A Pod that cannot start is given up.
+// await shows why the run has not begun yet, or why its Pod has not ended yet. It gives up a Pod that cannot start.
 func (r *run) await(ctx context.Context) {
 	switch {
 	case r.deleted:
 		r.saysEnding()
 		return
 	case installing(r.pod):
-		r.plan = "" // It goes on as it is.
+		r.plan = "" // An installation is not revoked.
 		r.waits(common.PhaseInstalling, "the Pod installs the content")
 
 		r.renewDue(ctx)
@@ -398,7 +397,7 @@ func (r *run) await(ctx context.Context) {
 	r.renewDue(ctx)
 }
 
-// follow the log of the run.
+// follow starts to read the log of the run, and shows why the run has not ended yet.
 func (r *run) follow(ctx context.Context) (err error) {
 	if r.log.reader == nil {
 		if r.log.reader, err = sealed.NewReader(r.sealKey, r.todo.ID, string(r.pod.UID)); err != nil {
@@ -424,8 +423,9 @@ func (r *run) follow(ctx context.Context) (err error) {
 	return nil
 }
 
-// logRead says why the log broke off, unless it was read to its last report: after how many tries, and whether the
-// container had ended before. Without the last report of a Pod that has succeeded the run would be repeated.
+// logRead records that the log was read to its last report, or broke off with an error after some tries; over is true
+// if the container had ended before. If the log of a Pod that has succeeded cannot be read, the run waits for it, since
+// it would be repeated without its last report.
 func (r *run) logRead(err error, tries int, over bool) {
 	missing := errors.Is(err, io.EOF) || kerrors.IsNotFound(err) || kerrors.IsBadRequest(err)
 
@@ -443,7 +443,7 @@ func (r *run) logRead(err error, tries int, over bool) {
 	}
 }
 
-// remove the Pod.
+// remove deletes the Pod.
 func (r *run) remove(ctx context.Context) error {
 	if err := r.deletePod(ctx, r.pod); err != nil {
 		return err
@@ -454,7 +454,7 @@ func (r *run) remove(ctx context.Context) error {
 	return nil
 }
 
-// conclude the report of a run that has ended without its last one.
+// conclude makes the last report of a run that has ended without one.
 func (r *run) conclude() {
 	began := r.mayHaveBegun()
 	e := interrupted("its Pod was deleted, or the provider ended before it had made it")
@@ -479,7 +479,7 @@ func (r *run) conclude() {
 		e = end{common.PhaseCanceled, runner.ReasonCanceled, "canceled", false}
 	}
 
-	// Something of it may still work that the cluster does not know any more.
+	// Its processes may still run on a node, without the cluster knowing it.
 	if r.gone && began && (r.pod == nil || !stopped(r.pod)) {
 		r.report.NotBefore = time.Now().Add(restsFor)
 	}
@@ -487,20 +487,22 @@ func (r *run) conclude() {
 	r.finish(e, began && !r.complete)
 }
 
-// mayHaveBegun is false for a run of which it is certain that its content has not begun: it had no inputs or no node,
-// or its node has said that its container did not start. A node says how a Pod has stopped before it goes.
+// mayHaveBegun is false if the content of the run has certainly not begun: the Pod had no inputs or no node, or the
+// kubelet has reported that its container did not start. The kubelet reports the end of a Pod before the Pod is
+// removed.
 func (r *run) mayHaveBegun() bool {
 	return r.begun || r.given && (r.pod == nil || !isOver(r.pod))
 }
 
-// finish the report. The run may have touched something.
+// finish completes the report. touched is true if the run may have changed something.
 func (r *run) finish(e end, touched bool) {
 	s := &r.report.Run
 	s.Phase, s.Reason, s.Message, s.CompletionTime, s.CurrentTask = e.phase, e.reason, e.message, now(), ""
 	r.report.Blameless, r.report.Untouched, r.report.Plan = e.blameless, r.report.Untouched && !touched, ""
 }
 
-// waits shows what goes on before the run begins.
+// waits shows the state of a run that has not begun. After idleAfter, the report has the plan of the run, so that the
+// run can be revoked.
 func (r *run) waits(phase common.RunPhase, message string) {
 	was := r.report.Plan
 	r.report.Run.Phase, r.report.Plan = phase, ""
@@ -515,7 +517,7 @@ func (r *run) waits(phase common.RunPhase, message string) {
 	}
 }
 
-// says something about the run, in whatever phase it is, or nothing.
+// says sets the message of the run, which may be empty, in any phase.
 func (r *run) says(message string) {
 	if r.report.Run.Message != message {
 		r.report.Run.Message = message
@@ -523,14 +525,14 @@ func (r *run) says(message string) {
 	}
 }
 
-// saysEnding says what keeps the run from its end, or from being seen.
+// saysEnding shows why the run does not end, or why its end is not known.
 func (r *run) saysEnding() {
 	if message := ending(r.pod); message != "" || r.report.Run.Phase == common.PhaseRunning {
 		r.says(message)
 	}
 }
 
-// take a report from the log. It is true for the last one of a run that has ended by itself.
+// take takes over a report from the log. It returns true for the last report of a run that has ended by itself.
 func (r *run) take(got runs.Report) bool {
 	r.unread = false
 
@@ -542,7 +544,7 @@ func (r *run) take(got runs.Report) bool {
 		r.watch.Progress(r.report)
 		return false
 	case got.Run.Phase == common.PhaseCanceled && !r.deleted:
-		// The Pod was told to end, not by the provider. Why, is known when it has ended.
+		// Not the provider has deleted the Pod. The state of the Pod will tell the reason.
 		r.report.Run.Phase, r.report.Run.CompletionTime = common.PhaseRunning, nil
 		return false
 	}
@@ -550,8 +552,8 @@ func (r *run) take(got runs.Report) bool {
 	return true
 }
 
-// adoptReport takes over what the Pod reports. Which run it is about, and its digest, is known
-// here. Conditions of Crossplane and the provider are not for content to report.
+// adoptReport takes over a report of the Pod, except for the identity and the digests of the run, which the provider
+// knows. Content must not report conditions of Crossplane and of the provider.
 func (r *run) adoptReport(got runs.Report) {
 	was := r.report
 	if k := r.todo.Inputs.Kubernetes; k == nil || !k.WatchDependents {
@@ -580,7 +582,7 @@ func (r *run) adoptReport(got runs.Report) {
 		r.mask(got.ConnectionDetails)
 	}
 
-	// A watch of the log has begun after the run.
+	// A user began to watch the log after the start of the run, so that the Pod has not kept its output.
 	if n.Phase.Finished() && got.Output == "" && r.log.watched.Load() {
 		got.Output = r.tail()
 	}
@@ -589,5 +591,5 @@ func (r *run) adoptReport(got runs.Report) {
 	r.report = got
 }
 
-// now is the present time in seconds, as the API server keeps times.
+// now returns the present time in seconds, the precision of the API server.
 func now() *metav1.Time { return new(metav1.Now().Rfc3339Copy()) }

@@ -26,14 +26,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestRun follows a run from its Pod to its result, and cleans up after it. It counts what it asks the API server for.
+// TestRun follows a run from its Pod to its result, and cleans up after it. It counts the requests to the API server.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		e := c.execute(nil)
 
 		if r := c.reported(); r.Run.Phase != common.PhaseQueued || r.Run.Message != "waiting for the Pod" {
-			t.Errorf("A run whose Pod has not started waits: %+v", r.Run)
+			t.Errorf("A run should wait for the start of its Pod: %+v", r.Run)
 		}
 
 		c.writes(common.PhaseRunning, common.PhaseSucceeded)
@@ -47,7 +47,7 @@ func TestRun(t *testing.T) {
 		c.x.Recorded(c.job.Object.UID, c.job.ID)
 
 		if c.secret() != nil || c.pod() == nil {
-			t.Error("The Secret should be gone, and the Pod be kept.")
+			t.Error("The Secret should be deleted, and the Pod should be kept.")
 		}
 
 		c.node(container(containerRun, terminated(0, "Completed", "")))
@@ -61,7 +61,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// TestBegin has requests fail with which a run begins.
+// TestBegin has failures of the requests with which a run begins.
 func TestBegin(t *testing.T) {
 	quota := kerrors.NewForbidden(corev1.Resource("pods"), "x", errors.New("exceeded quota: pods"))
 	away := errors.New("connection reset")
@@ -92,21 +92,21 @@ func TestBegin(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		change func(*cluster)
-		// begins is true if the Pod has its inputs in the end, and says is what the run says meanwhile.
+		// begins is true if the Pod has its inputs in the end, and says is the message of the run meanwhile.
 		begins bool
 		says   string
 		// left is true if there is a Pod in the end.
 		left bool
 	}{
-		"Quota":       {"A run that a quota refuses waits, with its words.", fails("Pod", 3, quota, false), true, "exceeded quota: pods", true},
-		"Away":        {"A request that fails is sent again.", fails("Pod", 1, away, false), true, "connection reset", true},
-		"Unanswered":  {"A Pod that was made without an answer is the run's.", fails("Pod", 1, away, true), true, "connection reset", true},
-		"Taken":       {"A Pod of that name that is there at first is of others.", func(c *cluster) { fails("", 0, nil, false)(c); neighbours(c) }, false, "", true},
-		"TakenLater":  {"So is one with the label of another object.", func(c *cluster) { fails("Pod", 1, away, false)(c); neighbours(c) }, false, "connection reset", true},
-		"Secret":      {"A Secret that was made without an answer is the run's.", fails("Secret", 1, away, true), true, "", true},
-		"NoSecret":    {"A run whose inputs are refused does not begin, and its Pod goes.", fails("Secret", 1, kerrors.NewBadRequest("no"), false), false, "", false},
-		"OtherSecret": {"Nor does one whose Secret is there already.", func(c *cluster) { c.plant() }, false, "", false},
-		"Follows":     {"A provider that does not lead any more gives no inputs.", func(c *cluster) { c.x.config.Leads = func() bool { return false } }, false, "", false},
+		"Quota":       {"A run that a quota refuses waits, and shows the error.", fails("Pod", 3, quota, false), true, "exceeded quota: pods", true},
+		"Away":        {"A request that failed is sent again.", fails("Pod", 1, away, false), true, "connection reset", true},
+		"Unanswered":  {"A Pod that a request without an answer has created belongs to the run.", fails("Pod", 1, away, true), true, "connection reset", true},
+		"Taken":       {"A Pod of that name that existed before does not belong to the run.", func(c *cluster) { fails("", 0, nil, false)(c); neighbours(c) }, false, "", true},
+		"TakenLater":  {"A Pod with the label of another object does not belong to the run.", func(c *cluster) { fails("Pod", 1, away, false)(c); neighbours(c) }, false, "connection reset", true},
+		"Secret":      {"A Secret that a request without an answer has created belongs to the run.", fails("Secret", 1, away, true), true, "", true},
+		"NoSecret":    {"If the API server refuses the inputs, the run does not begin, and its Pod is deleted.", fails("Secret", 1, kerrors.NewBadRequest("no"), false), false, "", false},
+		"OtherSecret": {"If its Secret already exists, the run does not begin.", func(c *cluster) { c.plant() }, false, "", false},
+		"Follows":     {"A provider that does not lead any more does not create the inputs.", func(c *cluster) { c.x.config.Leads = func() bool { return false } }, false, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestBegin(t *testing.T) {
 				e := c.execute(nil)
 
 				if got := c.reported().Run.Message; tc.says != "" && !strings.Contains(got, tc.says) {
-					t.Errorf("%s\nThe run should say what it waits for, not %q", tc.reason, got)
+					t.Errorf("%s\nThe run should show why it waits, not %q", tc.reason, got)
 				}
 
 				time.Sleep(time.Minute)
@@ -147,13 +147,13 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// plant a Secret where that of the run is to be.
+// plant creates a Secret with the name of that of the run.
 func (c *cluster) plant() {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: c.job.Pod().Name}, Data: map[string][]byte{"payload.000": []byte("x")}}
 	needs.OK(c.t, c.kube.Create(c.t.Context(), s))
 }
 
-// TestAttach has a provider follow a run that its predecessor has begun. It never gives a Pod its inputs.
+// TestAttach has a provider that follows a run of its predecessor. It never creates the inputs of a Pod.
 func TestAttach(t *testing.T) {
 	forge := func(change func(*corev1.Secret)) func(*cluster) {
 		return func(c *cluster) {
@@ -173,19 +173,19 @@ func TestAttach(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		change func(*cluster)
-		// follows is true if the run goes on, and deletes if its Pod is told to end.
+		// follows is true if the run goes on, and deletes if its Pod is deleted.
 		follows, deletes bool
-		// untouched is true for a run that has certainly not begun.
+		// untouched is true if the run has certainly not begun.
 		untouched bool
 	}{
 		"Waits":     {"A Pod with its inputs is followed.", func(*cluster) {}, true, false, false},
-		"Runs":      {"So is one that runs.", starts, true, false, false},
+		"Runs":      {"A Pod that runs is followed.", starts, true, false, false},
 		"NoSecret":  {"A Pod without inputs has not begun, and is deleted.", forge(nil), false, true, true},
-		"Removed":   {"One whose inputs were removed may have.", func(c *cluster) { starts(c); forge(nil)(c) }, false, true, false},
-		"Unproved":  {"A Secret without a proof gives nothing.", forge(func(s *corev1.Secret) { s.Annotations[annotationProof] = "" }), false, true, true},
-		"Forged":    {"A payload that others have made is none.", forge(func(s *corev1.Secret) { s.Data["payload.000"] = []byte("x") }), false, true, true},
-		"NoPod":     {"Where there is no Pod, the run has ended, and it may have been deleted by force.", func(c *cluster) { c.gone() }, false, false, false},
-		"Neighbour": {"A status that names the Pod of a neighbour leads nowhere.", func(c *cluster) { c.job.Object.UID = "thief" }, false, false, false},
+		"Removed":   {"A Pod without its former inputs may have begun, and is deleted.", func(c *cluster) { starts(c); forge(nil)(c) }, false, true, false},
+		"Unproved":  {"A Secret without a proof does not count.", forge(func(s *corev1.Secret) { s.Annotations[annotationProof] = "" }), false, true, true},
+		"Forged":    {"A forged payload does not count.", forge(func(s *corev1.Secret) { s.Data["payload.000"] = []byte("x") }), false, true, true},
+		"NoPod":     {"Without a Pod, the run has ended; its Pod may have been deleted by force.", func(c *cluster) { c.gone() }, false, false, false},
+		"Neighbour": {"A status that names the Pod of another object has no effect.", func(c *cluster) { c.job.Object.UID = "thief" }, false, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -221,26 +221,26 @@ func TestAttach(t *testing.T) {
 					}
 
 					if unseen := !tc.deletes; unseen == got.NotBefore.IsZero() {
-						t.Errorf("%s\nThe next run waits for a Pod that was not seen to stop, not before %s", tc.reason, got.NotBefore)
+						t.Errorf("%s\nThe next run should wait for a Pod that was not seen to stop, not before %s", tc.reason, got.NotBefore)
 					}
 				}
 
 				if got := len(c.requests("create Secret", "create Pod")); got != asked {
-					t.Errorf("%s\nNothing should be made for a run that was begun", tc.reason)
+					t.Errorf("%s\nNo object should be created for a run of the predecessor", tc.reason)
 				}
 			})
 		})
 	}
 }
 
-// TestEnds ends runs in some ways, while their Pods may have begun or not.
+// TestEnds ends runs in several ways, with Pods in different states.
 func TestEnds(t *testing.T) {
 	waits, working := container(containerRun, waiting("ContainerCreating", "")), container(containerRun, running())
 	killed := container(containerRun, terminated(143, "Error", ""))
 	unknown := container(containerRun, notStarted("ContainerStatusUnknown", ""))
 	succeeded := container(containerRun, terminated(0, "Completed", ""))
 	failed := func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
-	// silent is a run on a node of which nothing is known.
+	// silent is the state of a run on a node that does not report.
 	silent := func(p *corev1.Pod) {
 		working(p)
 		condition(corev1.PodReady, corev1.ConditionFalse, "", "")(p)
@@ -258,7 +258,7 @@ func TestEnds(t *testing.T) {
 
 	var answers atomic.Bool
 
-	// stuck is a cluster that deletes nothing before it answers.
+	// stuck is a cluster in which deletions fail.
 	stuck := func(c *cluster) {
 		c.refuse = func(verb string, _ client.Object) error {
 			if verb == "delete" && !answers.Load() {
@@ -268,7 +268,7 @@ func TestEnds(t *testing.T) {
 			return nil
 		}
 	}
-	// held is a cluster with Kueue, which keeps Pods by a gate and a finalizer.
+	// held is a cluster with Kueue, which holds Pods with a scheduling gate and a finalizer.
 	held := func(c *cluster) {
 		c.refuse = func(verb string, o client.Object) error {
 			if p, ok := o.(*corev1.Pod); ok && verb == "create" {
@@ -278,7 +278,7 @@ func TestEnds(t *testing.T) {
 			return nil
 		}
 	}
-	// loses the rights of the provider in the namespace, where making a Secret returns an error.
+	// loses takes the rights of the provider in the namespace away. The creation of a Secret there returns an error.
 	loses := func(secrets error) func(*cluster, *execution) {
 		return func(c *cluster, _ *execution) {
 			c.mu.Lock()
@@ -300,40 +300,40 @@ func TestEnds(t *testing.T) {
 
 	for name, tc := range map[string]struct {
 		reason string
-		// before the run begins, the state that its node shows, and what is told to the run then. It says something, and
-		// goes on if something else is to end it.
+		// before prepares the cluster, state is the state of the Pod, and tell acts on the run. says is the message of the
+		// run, and then acts on a run that goes on.
 		before     func(*cluster)
 		state      func(*corev1.Pod)
 		tell, then func(*cluster, *execution)
 		says       string
 
 		phase common.RunPhase
-		// why the run has ended, and how that is told.
+		// why is the reason of the end, and message its message.
 		why, message    string
 		untouched, rest bool
 	}{
 		"Revoked": {
-			reason: "A run that waits is given up.",
+			reason: "A waiting run is revoked.",
 			state:  waits, tell: revokes, then: stops(deleted, unknown),
 			phase: common.PhaseCanceled, why: runs.ReasonNotStarted, untouched: true,
 		},
 		"RevokedBegins": {
-			reason: "It may begin in that moment.",
+			reason: "A revoked run may begin at the same time.",
 			state:  waits, tell: revokes, then: stops(deleted, killed),
 			phase: common.PhaseCanceled, why: runner.ReasonCanceled,
 		},
 		"RevokedUnscheduled": {
-			reason: "Without a node it has not begun.",
+			reason: "A Pod without a node has not begun.",
 			tell:   revokes,
 			phase:  common.PhaseCanceled, why: runs.ReasonNotStarted, untouched: true,
 		},
 		"RevokedHeld": {
-			reason: "Nor has one that Kueue keeps by its finalizer.",
+			reason: "A Pod that Kueue keeps with its finalizer has not begun.",
 			before: held, says: "the Pod is held by the scheduling gate kueue.x-k8s.io/admission: CreatedWorkload: Created Workload: ns/pod-x", tell: revokes,
 			phase: common.PhaseCanceled, why: runs.ReasonNotStarted, untouched: true,
 		},
 		"RevokedScheduled": {
-			reason: "It begins in that moment, which the watch does not show yet: its play is canceled.",
+			reason: "A revoked run begins, but the watch does not show that yet: its play is canceled.",
 			tell: func(c *cluster, e *execution) {
 				c.hangs = true
 				c.node(working)
@@ -343,22 +343,22 @@ func TestEnds(t *testing.T) {
 			then: stops(killed), phase: common.PhaseCanceled, why: runner.ReasonCanceled,
 		},
 		"Canceled": {
-			reason: "A run that has not begun has changed nothing.",
+			reason: "A canceled run that has not begun has changed nothing.",
 			state:  waits, tell: cancels, then: stops(deleted, unknown),
 			phase: common.PhaseCanceled, why: runner.ReasonCanceled, untouched: true,
 		},
 		"CanceledRuns": {
-			reason: "One that has begun may have.",
+			reason: "A canceled run that has begun may have changed something.",
 			state:  working, tell: cancels, then: stops(deleted, killed),
 			phase: common.PhaseCanceled, why: runner.ReasonCanceled,
 		},
 		"CanceledUnseen": {
-			reason: "So may one whose end was not seen.",
+			reason: "A canceled run without a known end may have changed something.",
 			state:  waits, tell: cancels, then: stops(deleted),
 			phase: common.PhaseCanceled, why: runner.ReasonCanceled, rest: true,
 		},
 		"CanceledUndeleted": {
-			reason: "A run whose Pod cannot be deleted says so, and goes on.",
+			reason: "If the Pod cannot be deleted, the run shows the error, and goes on.",
 			before: stuck, state: working, tell: cancels, says: "cannot delete the Pod of a run: a webhook does not answer",
 			then: func(c *cluster, _ *execution) {
 				answers.Store(true)
@@ -368,22 +368,22 @@ func TestEnds(t *testing.T) {
 			phase: common.PhaseCanceled, why: runner.ReasonCanceled,
 		},
 		"RevokedRuns": {
-			reason: "A run with its inputs that does not wait goes on.",
+			reason: "A revoked run that has its inputs and does not wait goes on.",
 			state:  working, tell: revokes, then: leaves,
 			phase: common.PhaseQueued, untouched: true,
 		},
 		"Silent": {
-			reason: "A run says that its node is silent.",
+			reason: "The run shows that its node does not report.",
 			state:  silent, says: "the node n of the Pod does not answer; the run goes on", tell: leaves,
 			phase: common.PhaseQueued, untouched: true,
 		},
 		"CanceledSilent": {
-			reason: "A node that does not answer does not learn that a Pod is to end.",
+			reason: "A node that does not answer cannot end a canceled Pod.",
 			state:  silent, tell: cancels, says: "the node n of the Pod does not answer; the run goes on", then: stops(deleted, killed),
 			phase: common.PhaseCanceled, why: runner.ReasonCanceled,
 		},
 		"NotReady": {
-			reason: "That a container of a template is not ready, a node says.",
+			reason: "A container of a template that is not ready is not a silent node.",
 			state: func(p *corev1.Pod) {
 				working(p)
 				condition(corev1.PodReady, corev1.ConditionFalse, "ContainersNotReady", "")(p)
@@ -391,7 +391,7 @@ func TestEnds(t *testing.T) {
 			tell: leaves, phase: common.PhaseQueued, untouched: true,
 		},
 		"Orphaned": {
-			reason: "A Pod whose node is gone may work on, whatever the cluster calls it.",
+			reason: "A Pod on a lost node may still run, although its phase is Failed.",
 			state:  working,
 			tell: func(c *cluster, _ *execution) {
 				c.node(working, failed, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "DeletionByPodGC", ""))
@@ -400,48 +400,48 @@ func TestEnds(t *testing.T) {
 			then: leaves, phase: common.PhaseQueued, untouched: true,
 		},
 		"Forced": {
-			reason: "A Pod that is deleted by force may work on.",
+			reason: "A Pod that is deleted by force may still run.",
 			state:  working, tell: stops(),
 			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, message: "its Pod was deleted", rest: true,
 		},
 		"Evicted": {
-			reason: "A Pod that is told to end says how it has.",
+			reason: "The state of an evicted Pod has the reason.",
 			state:  working, tell: stops(deleted, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "x"), killed),
 			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, message: "its Pod was disrupted: EvictionByEvictionAPI: x",
 		},
 		"Killed": {
-			reason: "One that is just told to end was deleted.",
+			reason: "A Pod with a deletion timestamp only was deleted.",
 			state:  working, tell: stops(deleted, killed),
 			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, message: "its Pod was deleted",
 		},
 		"Pressure": {
-			reason: "A node says why it has ended a Pod.",
+			reason: "The status of the Pod has the reason of the kubelet.",
 			state:  working, tell: shows(status("Evicted", "The node was low on resource: memory."), failed, killed),
 			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, message: "its Pod ended: Evicted: The node was low on resource: memory.",
 		},
 		"LongReason": {
-			reason: "What it says is bounded.",
+			reason: "The message of the kubelet is bounded.",
 			state:  working, tell: shows(status("Evicted", strings.Repeat("x", 1<<20)), failed, killed),
 			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, message: "its Pod ended: Evicted: " + strings.Repeat("x", maxMessage-len("…")) + "…",
 		},
 		"Deadline": {
-			reason: "A Pod may take too long.",
+			reason: "A Pod may exceed its deadline.",
 			state:  working, tell: shows(status("DeadlineExceeded", "x"), failed, killed),
 			phase: common.PhaseTimedOut, why: runner.ReasonTimedOut,
 			message: "the Pod took longer than the run, with a timeout of 1m0s, and the installation of its content may take",
 		},
 		"OutOfMemory": {
-			reason: "It may need too much memory.",
+			reason: "A container may exceed its memory limit.",
 			state:  working, tell: shows(container(containerRun, terminated(137, "OOMKilled", "")), failed),
 			phase: common.PhaseFailed, why: runner.ReasonOutOfMemory, message: "the container run needed more memory than its limit; raise spec.execution.resources",
 		},
 		"NotStarted": {
-			reason: "Its runtime may not start it.",
+			reason: "The runtime may fail to start the container.",
 			state:  waits, tell: shows(container(containerRun, notStarted("StartError", "no such user")), failed),
 			phase: common.PhaseFailed, why: common.ReasonPodNotStarted, message: "the container run could not be started: no such user", untouched: true,
 		},
 		"NoBinary": {
-			reason: "The container that brings the provider may fail.",
+			reason: "The container that copies the provider may fail.",
 			state:  waits,
 			tell: shows(failed, func(p *corev1.Pod) {
 				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: containerCopy, State: terminated(2, "Error", "disk full")}}
@@ -450,12 +450,12 @@ func TestEnds(t *testing.T) {
 			message: "the container provider-ansible ended with exit code 2 and without a report: disk full",
 		},
 		"Unknown": {
-			reason: "Nothing may tell why.",
+			reason: "The state of the Pod may have no reason.",
 			state:  waits, tell: shows(failed),
 			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, message: "its Pod ended without a report", untouched: true,
 		},
 		"Failed": {
-			reason: "A Pod may fail that has waited.",
+			reason: "A waiting Pod may fail.",
 			state:  waits, tell: shows(status("OutOfcpu", "x"), failed),
 			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, untouched: true,
 		},
@@ -466,7 +466,7 @@ func TestEnds(t *testing.T) {
 			message: `the container run ended with exit code 1 and without a report: cannot find "ansible-runner" in PATH`,
 		},
 		"NoImage": {
-			reason: "What cannot start for long is given up.",
+			reason: "A Pod that cannot start is given up after a while.",
 			state:  container(containerRun, waiting("ErrImagePull", "no such image")), says: "the container run waits: ErrImagePull: no such image",
 			then: func(c *cluster, _ *execution) {
 				time.Sleep(2 * stuckFor)
@@ -475,7 +475,7 @@ func TestEnds(t *testing.T) {
 			phase: common.PhaseFailed, why: common.ReasonPodNotStarted, untouched: true,
 		},
 		"Unschedulable": {
-			reason: "A run says what keeps its Pod from a node.",
+			reason: "The run shows why its Pod has no node.",
 			state: func(p *corev1.Pod) {
 				p.Spec.NodeName = ""
 				condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/1 nodes are available")(p)
@@ -484,12 +484,12 @@ func TestEnds(t *testing.T) {
 			phase: common.PhaseQueued, untouched: true,
 		},
 		"Starts": {
-			reason: "And on a node what keeps it from its start.",
+			reason: "The run shows why its Pod does not start on a node.",
 			state:  waits, says: "the Pod starts on node n: FailedMount: no such ConfigMap", tell: leaves,
 			phase: common.PhaseQueued, untouched: true,
 		},
 		"Unwatched": {
-			reason: "The watch may show nothing of a Pod that starts and ends.",
+			reason: "The watch may send no events of a Pod that starts and ends.",
 			tell: func(c *cluster, _ *execution) {
 				c.writes(common.PhaseRunning, common.PhaseSucceeded)
 				c.hangs = true
@@ -498,7 +498,7 @@ func TestEnds(t *testing.T) {
 			phase: common.PhaseSucceeded,
 		},
 		"Hidden": {
-			reason: "A Pod that others hide from the watch runs on.",
+			reason: "A Pod that another client hides from the watch goes on.",
 			state:  working,
 			tell: func(c *cluster, _ *execution) {
 				hidden := c.pod()
@@ -513,25 +513,25 @@ func TestEnds(t *testing.T) {
 			state:  working, tell: leaves, phase: common.PhaseQueued, untouched: true,
 		},
 		"Unread": {
-			reason: "What has succeeded is not repeated, also where its log cannot be read.",
+			reason: "A run that has succeeded is not repeated, even if its log cannot be read.",
 			before: func(c *cluster) { c.away = true }, state: succeeded, says: "the node is away",
 			tell: func(*cluster, *execution) { time.Sleep(time.Hour) }, then: cancels,
 			phase: common.PhaseCanceled, why: runner.ReasonCanceled,
 		},
 		"UnreadSidecar": {
-			reason: "Nor is it where another container goes on.",
+			reason: "A run that has succeeded is not repeated while another container goes on.",
 			before: func(c *cluster) { c.away = true }, says: "the node is away",
 			state: func(p *corev1.Pod) { container("proxy", running())(p); succeeded(p) },
 			tell:  func(*cluster, *execution) { time.Sleep(time.Hour) }, then: cancels,
 			phase: common.PhaseCanceled, why: runner.ReasonCanceled,
 		},
 		"UnreadFailed": {
-			reason: "What has failed may have no last report, and is repeated anyway.",
+			reason: "A run that has failed does not wait for its last report, since it is repeated anyway.",
 			before: func(c *cluster) { c.away = true }, state: container(containerRun, terminated(1, "Error", "")),
 			phase: common.PhaseFailed, why: common.ReasonInternal,
 		},
 		"CanceledEnded": {
-			reason: "The result of a run that has ended before it is canceled is in its log.",
+			reason: "A run that ended before it was canceled has the result in its log.",
 			tell: func(c *cluster, e *execution) {
 				e.leave()
 				<-e.ended
@@ -544,7 +544,7 @@ func TestEnds(t *testing.T) {
 			phase: common.PhaseSucceeded,
 		},
 		"Quota": {
-			reason: "A run that a quota refuses for long asks seldom, and is decided about anew.",
+			reason: "A run that a quota refuses for a long time sends few requests, and can be revoked.",
 			before: func(c *cluster) {
 				c.refuse = func(string, client.Object) error {
 					return kerrors.NewForbidden(corev1.Resource("pods"), "x", errors.New("exceeded quota: pods"))
@@ -566,7 +566,7 @@ func TestEnds(t *testing.T) {
 			says: "exceeded quota", phase: common.PhaseCanceled, why: runs.ReasonNotStarted, untouched: true,
 		},
 		"NoToken": {
-			reason: "Nothing is made for a run that gets no token.",
+			reason: "No object is created for a run that gets no token.",
 			before: func(c *cluster) {
 				c.x.config.Cluster = &tokens{err: rights.Lacking(errors.New("there is no such account"))}
 				c.job.Inputs.Kubernetes = &inputs.Kubernetes{Namespace: "ns", ServiceAccount: "deployer"}
@@ -579,27 +579,27 @@ func TestEnds(t *testing.T) {
 			phase: common.PhaseFailed, why: common.ReasonForbidden, untouched: true, rest: true,
 		},
 		"Panic": {
-			reason: "A mistake of the provider ends the run that meets it, and no others.",
+			reason: "A panic of the provider ends only the run that causes it.",
 			before: func(c *cluster) { c.x.config.Leads = func() bool { panic("hunter2") } },
 			phase:  common.PhaseInterrupted, why: common.ReasonInternal,
 		},
 		"NoRights": {
-			reason: "A run whose Pod may run goes on, and says which rights are missing.",
+			reason: "If its Pod may run, the run goes on, and shows the missing rights.",
 			state:  working, tell: loses(nil), says: "kubectl create rolebinding", then: leaves,
 			phase: common.PhaseQueued, untouched: true,
 		},
 		"Terminating": {
-			reason: "A namespace that is deleted takes its runs with it.",
+			reason: "The deletion of a namespace ends its runs.",
 			state:  working, tell: loses(terminating), says: "kubectl create rolebinding",
 			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, rest: true,
 		},
 		"NoNamespace": {
-			reason: "So does one that is not there any more.",
+			reason: "A run in a deleted namespace ends.",
 			state:  working, tell: loses(kerrors.NewNotFound(corev1.Resource("namespaces"), "ns")), says: "kubectl create rolebinding",
 			phase: common.PhaseInterrupted, why: runs.ReasonPodEnded, rest: true,
 		},
 		"TerminatingAttach": {
-			reason: "The next provider may find that.",
+			reason: "The next provider may find a run in a namespace that is being deleted.",
 			state:  working,
 			tell: func(c *cluster, e *execution) {
 				e.leave()
@@ -631,7 +631,7 @@ func TestEnds(t *testing.T) {
 
 				const unknown = "does not answer; the run goes on"
 				if m := c.reported().Run.Message; !strings.Contains(m, tc.says) || strings.Contains(m, unknown) != strings.Contains(tc.says, unknown) {
-					t.Errorf("%s\nThe status should say %q, not %q", tc.reason, tc.says, m)
+					t.Errorf("%s\nThe status should have the message %q, not %q", tc.reason, tc.says, m)
 				}
 
 				if tc.then != nil {
@@ -644,7 +644,7 @@ func TestEnds(t *testing.T) {
 					t.Errorf("%s\nExecute(...): untouched=%t, not before %s, %+v", tc.reason, got.Untouched, got.NotBefore, got.Run)
 				}
 
-				// Nothing of a run is to go on beside the next one. What goes on, and what has succeeded, stays.
+				// A Pod must not run beside the next run. Pods of runs that go on or have succeeded stay.
 				stays := !got.Run.Phase.Finished() || got.Run.Phase == common.PhaseSucceeded
 				if deletes := len(c.requests("delete Pod")) > 0; stays && deletes || name == "Panic" && !deletes {
 					t.Errorf("%s\nThe Pod was deleted: %t", tc.reason, deletes)
@@ -654,7 +654,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestSweep looks after Pods of runs that are not followed.
+// TestSweep cleans up Pods of runs that are not followed.
 func TestSweep(t *testing.T) {
 	ended := func(p *corev1.Pod) {
 		s := terminated(0, "Completed", "")
@@ -669,12 +669,12 @@ func TestSweep(t *testing.T) {
 		over   bool
 		want   []string
 	}{
-		"Runs":    {"A Pod whose object does not know it is deleted.", []func(*corev1.Pod){old}, true, []string{"delete Pod"}},
-		"Ended":   {"One that has ended is kept, and its Secret goes.", []func(*corev1.Pod){old, ended}, true, []string{"delete Secret"}},
-		"Known":   {"One that its object shows is followed soon.", []func(*corev1.Pod){old}, false, nil},
-		"Young":   {"So is one that was just made.", nil, true, nil},
-		"Other":   {"A Pod with another name is of others.", []func(*corev1.Pod){old, func(p *corev1.Pod) { p.Name = "mine" }}, true, nil},
-		"Deleted": {"One that is told to end is let end.", []func(*corev1.Pod){old, deleted, func(p *corev1.Pod) { p.Finalizers = []string{"example.org/x"} }}, true, nil},
+		"Runs":    {"A Pod that its object does not show is deleted.", []func(*corev1.Pod){old}, true, []string{"delete Pod"}},
+		"Ended":   {"An ended Pod is kept, and its Secret is deleted.", []func(*corev1.Pod){old, ended}, true, []string{"delete Secret"}},
+		"Known":   {"A Pod that its object shows will be followed.", []func(*corev1.Pod){old}, false, nil},
+		"Young":   {"A new Pod will be followed.", nil, true, nil},
+		"Other":   {"A Pod with another name was created by another client.", []func(*corev1.Pod){old, func(p *corev1.Pod) { p.Name = "mine" }}, true, nil},
+		"Deleted": {"A Pod with a deletion timestamp is left alone.", []func(*corev1.Pod){old, deleted, func(p *corev1.Pod) { p.Finalizers = []string{"example.org/x"} }}, true, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -699,7 +699,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestAdoptMetadata: what a check has read of its object, it has read when it began, whatever its Pod says.
+// TestAdoptMetadata has a check that is followed. Its digest of metadata is that from its start, whatever its Pod
+// reports.
 func TestAdoptMetadata(t *testing.T) {
 	r := onCluster(t)
 	r.todo.Mode, r.todo.Inputs.Approval = common.ModeCheck, true
@@ -714,6 +715,6 @@ func TestAdoptMetadata(t *testing.T) {
 	r.adoptReport(forged)
 
 	if got := r.report.Run.MetadataDigest; got != want {
-		t.Errorf("adopt(...): want the digest of what the run was begun with, %q, got %q", want, got)
+		t.Errorf("adopt(...): want the digest from the start of the run, %q, got %q", want, got)
 	}
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// What a Pod shows of its run. None of these functions has effects.
+// Functions on the state of a Pod, without side effects.
 
-// isOver is true for a Pod of which nothing works any more.
+// isOver is true for a Pod in which the run does not execute and will not start.
 func isOver(p *corev1.Pod) bool { return stopped(p) || neverStarts(p) }
 
-// maxMessage is the length of what Kubernetes says that is shown in a status, in bytes.
+// maxMessage is the largest length of a message of Kubernetes in a status, in bytes.
 const maxMessage = 1 << 10
 
-// runContainer in the Pod; nil while the node has not reported it.
+// runContainer returns the status of the container of the run; nil before the kubelet has reported it.
 func runContainer(p *corev1.Pod) *corev1.ContainerStatus {
 	i := slices.IndexFunc(p.Status.ContainerStatuses,
 		func(c corev1.ContainerStatus) bool { return c.Name == containerRun })
@@ -33,20 +33,20 @@ func runContainer(p *corev1.Pod) *corev1.ContainerStatus {
 	return &p.Status.ContainerStatuses[i]
 }
 
-// started is true once the container of the run has started. Then it has a log.
+// started is true once the container of the run has started, so that it has a log.
 func started(p *corev1.Pod) bool {
 	c := runContainer(p)
 
 	return c != nil && (c.State.Running != nil || c.State.Terminated != nil && hasStarted(c.State.Terminated))
 }
 
-// hasStarted is false for a container that its runtime could not start. The kubelet says of it
-// that it started at the Unix epoch.
+// hasStarted is false for a container that its runtime could not start. The kubelet reports the Unix epoch as the start
+// of such a container.
 func hasStarted(t *corev1.ContainerStateTerminated) bool {
 	return !t.StartedAt.IsZero() && t.StartedAt.Unix() > 0
 }
 
-// stopped is true once nothing of the run works any more. Another container may go on.
+// stopped is true once the container of the run has ended. Other containers may go on.
 func stopped(p *corev1.Pod) bool {
 	c := runContainer(p)
 	ended := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
@@ -54,17 +54,17 @@ func stopped(p *corev1.Pod) bool {
 	return c != nil && c.State.Terminated != nil || ended && !orphaned(p)
 }
 
-// orphaned is true for a Pod that the cluster calls failed since its node is gone. What it had begun may go on there.
+// orphaned is true for a Pod with the phase Failed because its node is gone. Its containers may still run there.
 func orphaned(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == "DeletionByPodGC"
 	})
 }
 
-// neverStarts is true for a Pod that is deleted before it has a node: only a finalizer keeps it.
+// neverStarts is true for a Pod that was deleted before it had a node, and that only a finalizer keeps.
 func neverStarts(p *corev1.Pod) bool { return p.DeletionTimestamp != nil && p.Spec.NodeName == "" }
 
-// finishedAt is when the container of the run has ended, or now if its node has not said so.
+// finishedAt returns the end of the container of the run; now if the kubelet has not reported it.
 func finishedAt(p *corev1.Pod) time.Time {
 	if c := runContainer(p); c != nil && c.State.Terminated != nil && hasStarted(c.State.Terminated) {
 		return c.State.Terminated.FinishedAt.Time
@@ -73,22 +73,22 @@ func finishedAt(p *corev1.Pod) time.Time {
 	return time.Now()
 }
 
-// succeeded is true if the container of the run has succeeded: its last report is in the log.
+// succeeded is true if the container of the run has succeeded. Then its log has the last report.
 func succeeded(p *corev1.Pod) bool {
 	c := runContainer(p)
 
 	return c != nil && c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
 }
 
-// installing is true while the content of the run is installed.
+// installing is true while the container that installs content runs.
 func installing(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.InitContainerStatuses, func(c corev1.ContainerStatus) bool {
 		return c.Name == containerInstall && c.State.Running != nil
 	})
 }
 
-// waitsFor says what a run that has not started waits for, with what events say, if they do. Stuck is true when that
-// does not pass without a change of the configuration, as far as one can tell.
+// waitsFor returns a message why a Pod has not started. trouble is a message from events, or empty. stuck is true if
+// the cause probably needs a change of the configuration.
 func waitsFor(p *corev1.Pod, trouble string) (message string, stuck bool) {
 	says := func(message, why string) string {
 		return strings.TrimSuffix(message+": "+clip.Text(why, maxMessage), ": ")
@@ -125,7 +125,7 @@ func waitsFor(p *corev1.Pod, trouble string) (message string, stuck bool) {
 	return "waiting for the Pod", false
 }
 
-// ending says what keeps a run in progress from its end, or its end from being seen; empty if nothing does.
+// ending returns a message why a run in progress does not end, or why its end is not known; empty if it runs normally.
 func ending(p *corev1.Pod) string {
 	switch {
 	case isSilent(p):
@@ -139,8 +139,8 @@ func ending(p *corev1.Pod) string {
 	return ""
 }
 
-// isSilent is true for a run in progress on a node of which nothing is known. Of its Pod the
-// cluster changes the condition Ready, and nothing else of what the node has said last.
+// isSilent is true for a run in progress on a node that does not report. The node controller then sets the condition
+// Ready of the Pod to False, and leaves the rest of the last status.
 func isSilent(p *corev1.Pod) bool {
 	c := runContainer(p)
 	if c == nil || c.State.Running == nil {
@@ -152,22 +152,22 @@ func isSilent(p *corev1.Pod) bool {
 	})
 }
 
-// An end says how a run without a known last report ended.
+// An end is the result of a run without a last report.
 type end struct {
 	phase   common.RunPhase
 	reason  string
 	message string
-	// blameless is true when neither content nor inputs made the run end.
+	// blameless is true if neither the content nor the inputs have caused the end.
 	blameless bool
 }
 
-// interrupted is the end of a run that something else has ended.
+// interrupted returns the end of a run that was interrupted from outside.
 func interrupted(message string) end {
 	return end{common.PhaseInterrupted, runs.ReasonPodEnded, message, true}
 }
 
-// endOf a run that is over and has sent no last report, by how its Pod was seen last. Limit says how long the run may
-// take.
+// endOf returns the end of a run without a last report, from the last state of its Pod. limit is the timeout of the run
+// for a message.
 func endOf(p *corev1.Pod, limit string) end {
 	s := p.Status
 	all := slices.Concat(s.InitContainerStatuses, s.ContainerStatuses)

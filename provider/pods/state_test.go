@@ -25,7 +25,7 @@ func terminated(code int32, reason, message string) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message, StartedAt: metav1.Now()}}
 }
 
-// notStarted is what the kubelet shows of a container that its runtime could not start.
+// notStarted is the state that the kubelet reports for a container that its runtime could not start.
 func notStarted(reason, message string) corev1.ContainerState {
 	s := terminated(128, reason, message)
 	s.Terminated.StartedAt = metav1.Unix(0, 0)

@@ -17,21 +17,22 @@ import (
 )
 
 const (
-	// FileToken has the token of a run that reaches the API server, beside its payload.
+	// FileToken is the file with the token of a run with access to the API server, beside its payload.
 	FileToken = "token"
-	// unlimited is how long the token of a run without a timeout lasts.
+	// unlimited is the lifetime of a token of a run without a timeout.
 	unlimited = 24 * time.Hour
 )
 
-// A Cluster gives out tokens of its ServiceAccounts.
+// A Cluster issues tokens of its ServiceAccounts.
 type Cluster interface {
-	// Token that lasts for some time. It is worth nothing once the Secret that it is bound to is gone.
+	// Token returns a token with a lifetime; 0 means the shortest one. A token that is bound to a Secret is invalid once
+	// the Secret is deleted.
 	Token(ctx context.Context, k inputs.Kubernetes, lasts time.Duration,
 		bound *corev1.Secret) (authenticationv1.TokenRequestStatus, error)
 }
 
-// tokenLasts is how long a token lasts: longer than its run by so much that a run that begins while the
-// provider renews its token ends without it.
+// tokenLasts returns the lifetime of a token: so much longer than the run that a run with a token of any age before its
+// renewal can end with it.
 func tokenLasts(timeout time.Duration) time.Duration {
 	if d := Deadline(timeout); d > 0 {
 		return d
@@ -40,8 +41,8 @@ func tokenLasts(timeout time.Duration) time.Duration {
 	return unlimited
 }
 
-// grant the run its first token, in the last Secret of its Pod. It changes, unlike those of the payload: a Pod may wait
-// for longer than a token lasts.
+// grant creates the last Secret of the Pod, with the first token of the run. In contrast to the Secrets of the payload,
+// this Secret changes: a Pod may wait longer than the lifetime of a token.
 func (r *run) grant(ctx context.Context) error {
 	if r.todo.Inputs.Kubernetes == nil || !r.renewal.IsZero() {
 		return nil
@@ -54,7 +55,7 @@ func (r *run) grant(ctx context.Context) error {
 	return r.renew(ctx)
 }
 
-// renewDue renews the token of the run once a quarter of its time is over.
+// renewDue renews the token of the run after a quarter of its lifetime.
 func (r *run) renewDue(ctx context.Context) {
 	if r.todo.Inputs.Kubernetes == nil || time.Now().Before(r.renewal) {
 		return
@@ -66,8 +67,8 @@ func (r *run) renewDue(ctx context.Context) {
 	}
 }
 
-// renew the token in the Secret of the run. It is bound to that where Kubernetes allows it, which is in the
-// namespace of the ServiceAccount: it ends with the run there.
+// renew writes a new token into the Secret of the run. The token is bound to the Secret if the Secret is in the
+// namespace of the ServiceAccount, as Kubernetes requires: then it becomes invalid at the end of the run.
 func (r *run) renew(ctx context.Context) error {
 	s, key := &corev1.Secret{}, client.ObjectKey{
 		Namespace: r.pod.Namespace, Name: secretName(r.pod.Name, secretsOf(r.pod)-1),
@@ -77,7 +78,7 @@ func (r *run) renew(ctx context.Context) error {
 	}
 
 	if owner := metav1.GetControllerOf(s); owner == nil || owner.UID != r.pod.UID {
-		return &refusal{errors.Errorf("Secret %s is not of this run", key)}
+		return &refusal{errors.Errorf("Secret %s does not belong to this run", key)}
 	}
 
 	k := *r.todo.Inputs.Kubernetes

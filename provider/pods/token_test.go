@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// tokens of a cluster, which are numbers. It notes what it is asked for.
+// tokens is a Cluster with numbers as tokens. It records the requests.
 type tokens struct {
 	err   error
 	asked []string
@@ -36,31 +36,31 @@ func (c *tokens) Token(_ context.Context, k inputs.Kubernetes, lasts time.Durati
 	return authenticationv1.TokenRequestStatus{Token: fmt.Sprint(len(c.asked)), ExpirationTimestamp: metav1.NewTime(time.Now().Add(lasts))}, c.err
 }
 
-// TestToken gives runs tokens, and renews them while they wait and go on.
+// TestToken issues tokens for runs, and renews them while the runs wait and go on.
 func TestToken(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason    string
 		namespace string
 		timeout   time.Duration
-		// after how long it is looked whether a token is due, and what was asked for until then.
+		// after are the times at which renewDue is called, and want are the requests until then.
 		after []time.Duration
 		want  []string
 	}{
 		"Bound": {
-			"A token of an account in the namespace of the Pod ends with the run.", "ns", 10 * time.Minute, nil,
+			"A token of a ServiceAccount in the namespace of the Pod is bound to the Secret.", "ns", 10 * time.Minute, nil,
 			[]string{"ns/deployer for 25m0s, bound to ansiblerun-id-001"},
 		},
 		"Elsewhere": {
-			"Kubernetes binds tokens to Secrets in their own namespace only.", "ops", time.Hour, nil,
+			"Kubernetes binds tokens only to Secrets in the namespace of the ServiceAccount.", "ops", time.Hour, nil,
 			[]string{"ops/deployer for 2h5m0s, bound to nothing"},
 		},
 		"Renewed": {
-			"A token is renewed so early that a run ends with the one that it begins with.", "ops", 30 * time.Minute,
+			"A token is renewed so early that a run can end with its first token.", "ops", 30 * time.Minute,
 			[]time.Duration{16 * time.Minute, 17 * time.Minute},
 			[]string{"ops/deployer for 1h5m0s, bound to nothing", "ops/deployer for 1h5m0s, bound to nothing"},
 		},
 		"Unlimited": {
-			"A run without a timeout has tokens for as long as it takes.", "ops", 0,
+			"The token of a run without a timeout is renewed until its end.", "ops", 0,
 			[]time.Duration{5 * time.Hour, 7 * time.Hour},
 			[]string{"ops/deployer for 24h0m0s, bound to nothing", "ops/deployer for 24h0m0s, bound to nothing"},
 		},
@@ -93,10 +93,10 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// twoSecrets are those of a Pod with a payload and a token.
+// twoSecrets makes a Pod have a payload and a token.
 func twoSecrets(p *corev1.Pod) { p.Annotations[annotationSecrets] = "2" }
 
-// TestTokenElsewhere writes no token where others have put a Secret.
+// TestTokenElsewhere has another client that has created the Secret. No token is written into it.
 func TestTokenElsewhere(t *testing.T) {
 	r := onCluster(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ns", Name: "ansiblerun-id-001", UID: "planted", OwnerReferences: []metav1.OwnerReference{{Kind: "Pod", UID: "another", Controller: new(true)}},

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// eventsAfter is how old a Pod is when its events are read, which cost the API server a look at all those of the
-	// namespace, and eventsEvery how often that is.
+	// eventsAfter is the minimum age of a Pod for reading its events, and eventsEvery the interval: for a list, the API
+	// server reads all events of the namespace.
 	eventsAfter = 10 * time.Second
 	eventsEvery = time.Minute
-	// maxEvents is how many events are read: others may have written very many.
+	// maxEvents is the largest number of events that are read, since other clients may have written very many.
 	maxEvents = 10
 )
 
-// trouble is why the cluster does not start the Pod, which only events say: a volume that is not there, or a queue that
-// holds the Pod.
+// trouble returns the reason why the cluster does not start the Pod, if only events have it: for example a missing
+// volume, or a queue that holds the Pod.
 func (r *run) trouble(ctx context.Context) string {
 	now := time.Now()
 	if now.Sub(r.pod.CreationTimestamp.Time) < eventsAfter || now.Sub(r.askedEvents) < eventsEvery {
@@ -31,7 +31,7 @@ func (r *run) trouble(ctx context.Context) string {
 
 	l := &corev1.EventList{}
 
-	// What is not known now is asked for later.
+	// After an error, the next list may succeed.
 	_ = r.config.Client.List(ctx, l, client.Limit(maxEvents), client.InNamespace(r.pod.Namespace),
 		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("involvedObject.uid", string(r.pod.UID))})
 

@@ -14,11 +14,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// watchFor is how long a Pod is watched until the API server is asked for it again, whatever the watch shows: nothing
-// ends it when rights are taken away, and it may hang.
+// watchFor is the duration of a watch of a Pod before the Pod is read again: a watch may hang, and goes on when rights
+// are taken away.
 const watchFor = time.Minute
 
-// tell the run its news, unless it has ended.
+// tell passes news to the goroutine of the run, unless the run has ended.
 func (r *run) tell(news func()) {
 	select {
 	case r.news <- news:
@@ -26,7 +26,8 @@ func (r *run) tell(news func()) {
 	}
 }
 
-// observe the Pod until it is gone, or the run is left: ask for it unless it was just made, watch it, and again.
+// observe gets and watches the Pod in a loop, until the Pod is gone or the run is left. A Pod that was just created is
+// not read first.
 func (r *run) observe(made *corev1.Pod) {
 	for p := made; r.lasting.Err() == nil; p = nil {
 		gone, err := r.watchPod(p)
@@ -49,7 +50,7 @@ func (r *run) observe(made *corev1.Pod) {
 	}
 }
 
-// watchPod for some time. It is true once the Pod is gone.
+// watchPod watches the Pod for watchFor. It returns true once the Pod is gone.
 func (r *run) watchPod(p *corev1.Pod) (gone bool, err error) {
 	ctx, cancel := context.WithTimeout(r.lasting, watchFor)
 	defer cancel()
@@ -81,10 +82,10 @@ func (r *run) watchPod(p *corev1.Pod) (gone bool, err error) {
 	for e := range w.ResultChan() {
 		is, ok := e.Object.(*corev1.Pod)
 		if !ok {
-			continue // It ends with a Status.
+			continue // The last event of a failed watch is a Status.
 		}
 
-		// What has no node is deleted without being told to end.
+		// A Pod without a node is deleted without a deletion timestamp.
 		if e.Type == watch.Deleted && is.Spec.NodeName == "" {
 			is.DeletionTimestamp = new(metav1.Now())
 		}
