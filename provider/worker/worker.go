@@ -1,5 +1,5 @@
-// Package worker is what a Pod does that the provider has made for a run: one container installs the content, the next
-// one carries the run out, and reports through the log.
+// Package worker is the program in the Pod of a run: one container installs the content, and the next container
+// executes the run and writes its reports into the log.
 package worker
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
-// A Worker carries out the run of a Pod. The provider makes the Pod, and reads its log.
+// A Worker is the command that executes the run of a Pod. The provider creates the Pod, and reads its log.
 type Worker struct {
 	machine.Machine
 
@@ -41,11 +41,12 @@ type Worker struct {
 	Install        bool          `help:"Only install the content, for the container of the run."`
 }
 
-// Run does what the payload says. Kubernetes looks for the reason why a container has ended in a file.
+// Run executes the run in the payload, or installs its content. It writes an error into the termination message of the
+// container.
 func (c *Worker) Run(ctx context.Context) error {
 	err := c.work(ctx)
 	if err != nil {
-		_ = os.WriteFile("/dev/termination-log", []byte(err.Error()), 0o600) // The log of the container has it, too.
+		_ = os.WriteFile("/dev/termination-log", []byte(err.Error()), 0o600) // The error is in the log, too.
 	}
 
 	return err
@@ -88,8 +89,8 @@ func (c *Worker) work(ctx context.Context) error {
 		report = *cannot(todo, err)
 	}
 
-	// It is displayed before the last report: a node puts the lines of the standard error between the pieces of a long
-	// line, which that may be.
+	// The error is displayed before the last report: a kubelet may put lines of standard error between the parts of a long
+	// line, such as a report.
 	var failed error
 
 	if n := report.Run; n.Phase != common.PhaseSucceeded {
@@ -100,31 +101,31 @@ func (c *Worker) work(ctx context.Context) error {
 	return cmp.Or(w.Report(report), failed)
 }
 
-// A DisplayedError is one that the log of the Pod shows.
+// A DisplayedError is an error that is already in the log of the Pod.
 type DisplayedError struct{ error }
 
-// An installation is what one container of a Pod has to say to the next one.
+// An installation is the message of the container that installs content to the container of the run.
 type installation struct {
-	// Set that is installed.
+	// Set is the installed content.
 	Set content.Set
-	// Failed is the report of a run with content that could not be installed; nil for any other.
+	// Failed is the report of a run with content that could not be installed; nil after a success.
 	Failed *runs.Report
 }
 
-// installed is the file of the installation.
+// installed returns the path of the file with the installation.
 func (c *Worker) installed() string { return filepath.Join(c.StateDir, "installation.json") }
 
-// keep an installation, for the container of the run.
+// keep writes an installation for the container of the run.
 func (c *Worker) keep(i installation) error {
 	text, err := json.Marshal(i) //nolint:musttag // The same program reads it.
 	if err == nil {
 		err = os.WriteFile(c.installed(), text, 0o600)
 	}
 
-	return errors.Wrap(err, "cannot keep what was installed")
+	return errors.Wrap(err, "cannot write the result of the installation")
 }
 
-// kept is the installation; the zero value where nothing was to be installed.
+// kept returns the installation; the zero value if the Pod has no container that installs content.
 func (c *Worker) kept() (i installation, err error) {
 	text, err := os.ReadFile(c.installed())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,11 +136,11 @@ func (c *Worker) kept() (i installation, err error) {
 		err = json.Unmarshal(text, &i) //nolint:musttag // The same program has written it.
 	}
 
-	return i, errors.Wrap(err, "cannot tell what was installed")
+	return i, errors.Wrap(err, "cannot read the result of the installation")
 }
 
-// install the content of the run, in a container of its own: that of the run can then only read
-// it. Content that is not pinned is resolved again if it is due, as long as the run has time.
+// install installs the content of the run in a container of its own, so that the container of the run can only read it.
+// Content that is not pinned is resolved again if that is due.
 func (c *Worker) install(ctx context.Context, todo runs.Run, key []byte) (i installation, err error) {
 	log := c.prepareOwn()
 
@@ -149,7 +150,7 @@ func (c *Worker) install(ctx context.Context, todo runs.Run, key []byte) (i inst
 	}
 
 	store, err := c.Store(ctx, at, content.Config{
-		// Users of other images cannot read what this one installs, which has another digest anyway.
+		// A directory for each user id: other users cannot read the files of this one.
 		Dir:     filepath.Join(c.Content, strconv.Itoa(os.Geteuid())),
 		Private: filepath.Join(c.StateDir, "installs"),
 		Lease:   cmp.Or(pods.Deadline(c.MaxTimeout), longestRun),
@@ -178,10 +179,10 @@ func (c *Worker) install(ctx context.Context, todo runs.Run, key []byte) (i inst
 	return installation{Set: set}, nil
 }
 
-// longestRun is how long a run without a timeout may take.
+// longestRun is the assumed duration of a run without a timeout.
 const longestRun = 365 * 24 * time.Hour
 
-// carryOut the run. That this machine cannot do it is reported, too.
+// carryOut executes the run, and returns its last report. The error is about this machine.
 func (c *Worker) carryOut(ctx context.Context, todo runs.Run, to *sealed.Writer) (report runs.Report, err error) {
 	i, err := c.kept()
 
@@ -204,7 +205,7 @@ func (c *Worker) carryOut(ctx context.Context, todo runs.Run, to *sealed.Writer)
 		return report, err
 	}
 
-	w := runs.Watch{Progress: func(r runs.Report) { _ = to.Report(r) }, Display: to.Display} // The last report says all.
+	w := runs.Watch{Progress: func(r runs.Report) { _ = to.Report(r) }, Display: to.Display} // The last report is complete.
 	here := executor.Local{Run: local.Run, Kernel: at.Policy.Kernel, Ensure: func(context.Context, content.Request,
 	) (content.Set, func(), error) {
 		return i.Set, func() {}, nil
@@ -213,8 +214,8 @@ func (c *Worker) carryOut(ctx context.Context, todo runs.Run, to *sealed.Writer)
 	return explained(here.Execute(ctx, todo, w)), nil
 }
 
-// explained is a report that says so when the run needed too much memory. With cgroups v2 the kernel ends the whole
-// container, and the Pod says it.
+// explained adds to the report of a failed run that the kernel has ended one of its processes for lack of memory. If
+// the kernel ends the whole container, the state of the Pod tells that.
 func explained(report runs.Report) runs.Report {
 	if report.Run.Phase == common.PhaseFailed && oomKilled(os.DirFS("/sys/fs/cgroup")) {
 		report.Run.Reason = runner.ReasonOutOfMemory
@@ -225,7 +226,7 @@ func explained(report runs.Report) runs.Report {
 	return report
 }
 
-// oomKilled is true once the kernel has ended a process of the container for the lack of memory.
+// oomKilled is true once the kernel has ended a process of the container for lack of memory.
 // https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files
 func oomKilled(cgroup fs.FS) bool {
 	for _, file := range []string{"memory.events", "memory/memory.oom_control"} {
@@ -244,19 +245,19 @@ func oomKilled(cgroup fs.FS) bool {
 	return false
 }
 
-// prepareOwn prepares what a Pod has for one run alone, and returns a log.
+// prepareOwn sets the machine up as a Pod for one run, makes the home directory, and returns a log.
 func (c *Worker) prepareOwn() logging.Logger {
 	c.Machine = c.AsPod(c.ServiceAccount)
 
-	// Directories that the image has may be read-only.
+	// Directories of the image may be read-only.
 	if home := os.Getenv("HOME"); home != "" {
-		_ = os.MkdirAll(home, 0o700) // Ansible says what is wrong with it.
+		_ = os.MkdirAll(home, 0o700) // Ansible reports errors about it.
 	}
 
-	return logging.NewLogrLogger(funcr.New(func(_, args string) { fmt.Fprintln(os.Stdout, args) }, funcr.Options{})) //nolint:errcheck // An error can go nowhere else.
+	return logging.NewLogrLogger(funcr.New(func(_, args string) { fmt.Fprintln(os.Stdout, args) }, funcr.Options{})) //nolint:errcheck // There is no other place for an error.
 }
 
-// cannot returns the report of a run that this machine cannot carry out.
+// cannot returns the report of a run that this machine cannot execute.
 func cannot(todo runs.Run, err error) *runs.Report {
 	report := todo.Report()
 	report.Run.Phase, report.Run.Reason = common.PhaseFailed, common.ReasonInternal

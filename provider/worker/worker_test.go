@@ -32,11 +32,11 @@ func TestOOMKilled(t *testing.T) {
 		text   string
 		want   bool
 	}{
-		"None":    {"A file system without control groups says nothing.", "cgroup.procs", "", false},
+		"None":    {"Without control groups, nothing is known.", "cgroup.procs", "", false},
 		"Never":   {"A process that had to wait for memory was not ended.", "memory.events", "low 0\nhigh 3\nmax 12\noom 2\noom_kill 0\noom_group_kill 0\n", false},
 		"Killed":  {"The kernel counts the processes that it ended.", "memory.events", "low 0\nhigh 0\nmax 12\noom 2\noom_kill 2\noom_group_kill 0\n", true},
-		"Version": {"So it does in the older version of control groups.", "memory/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", true},
-		"Disable": {"Whether it may do so, says nothing.", "memory/memory.oom_control", "oom_kill_disable 1\nunder_oom 1\noom_kill 0\n", false},
+		"Version": {"The kernel counts them in version 1 of control groups, too.", "memory/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", true},
+		"Disable": {"The setting of the OOM killer does not matter.", "memory/memory.oom_control", "oom_kill_disable 1\nunder_oom 1\noom_kill 0\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := oomKilled(fstest.MapFS{tc.file: {Data: []byte(tc.text)}}); got != tc.want {
@@ -46,8 +46,8 @@ func TestOOMKilled(t *testing.T) {
 	}
 }
 
-// TestWorkEnd has a Pod write its last report. A node puts lines of the standard error between the pieces
-// of a long line of the standard output, so that nothing may be written there then.
+// TestWorkEnd has a Pod write its last report. A kubelet may put lines of standard error between the parts
+// of a long line of standard output, so that nothing may be written to standard error then.
 func TestWorkEnd(t *testing.T) {
 	c := &Worker{Payload: t.TempDir()}
 	c.StateDir = t.TempDir()
@@ -84,7 +84,7 @@ func TestWorkEnd(t *testing.T) {
 	}
 }
 
-// output is what a function writes to the standard output.
+// output returns the text that a function writes to standard output.
 func output(t *testing.T, fn func()) string {
 	t.Helper()
 
@@ -105,7 +105,7 @@ func output(t *testing.T, fn func()) string {
 	return string(text)
 }
 
-// TestInstallation hands what one container has installed, or could not, to the next one.
+// TestInstallation passes the result of the installation from one container to the next one.
 func TestInstallation(t *testing.T) {
 	c := &Worker{}
 	c.StateDir = t.TempDir()
@@ -135,7 +135,7 @@ func TestInstallation(t *testing.T) {
 	needs.OK(t, os.WriteFile(c.installed(), []byte("{"), 0o600))
 
 	if _, err := c.carryOut(t.Context(), runs.Run{}, nil); err == nil {
-		t.Error("A run that cannot tell what is installed should not begin.")
+		t.Error("A run that cannot read the result of the installation should not begin.")
 	}
 
 	needs.OK(t, c.keep(installation{Failed: &failed}))
