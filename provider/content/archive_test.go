@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
-// zipOf files with these modes. The text of a link is where it leads.
+// zipOf returns a zip of files with these modes. The text of a link is its target.
 func zipOf(t *testing.T, modes map[string]fs.FileMode) []byte {
 	t.Helper()
 
@@ -46,7 +46,7 @@ func zipOf(t *testing.T, modes map[string]fs.FileMode) []byte {
 	return b.Bytes()
 }
 
-// archives of projects, which come as ansible-galaxy downloads those of roles.
+// archives returns cases of archives of projects, which are downloaded like archives of roles.
 func (w *world) archives(t *testing.T) map[string]sourceCase {
 	t.Helper()
 
@@ -81,24 +81,25 @@ func (w *world) archives(t *testing.T) map[string]sourceCase {
 	linked := tarOf(t, site, member{Header: tar.Header{Typeflag: tar.TypeLink, Name: "a/same.yml", Linkname: "./site.yml"}})
 
 	return map[string]sourceCase{
-		"Directory": installed("A directory that has all files is not a part of their paths.", released, "all.tar", "", "README.md", "web/site.yml"),
-		"Path":      installed("A directory comes without what is beside it. A query belongs to the URL.", released, "web.tar?raw=1", "web", "site.yml"),
-		"Zip":       installed("Programs stay programs, and links links.", zipped, "site.zip", "", "bin/run.sh is a program", "same.yml is a link", "site.yml"),
-		"HardLink":  installed("A hard link is a file.", linked, "hard.tar", "", "a/same.yml", "site.yml"),
-		"NoArchive": refused("A page is no archive.", []byte("<html>Welcome</html>"), "page.tar",
+		"Directory": installed("A directory around all files is not a part of their paths.", released, "all.tar", "", "README.md", "web/site.yml"),
+		"Path":      installed("A path selects a directory of the archive. A query belongs to the URL.", released, "web.tar?raw=1", "web", "site.yml"),
+		"Zip":       installed("Executable files and links are preserved.", zipped, "site.zip", "", "bin/run.sh is a program", "same.yml is a link", "site.yml"),
+		"HardLink":  installed("A hard link becomes a file.", linked, "hard.tar", "", "a/same.yml", "site.yml"),
+		"NoArchive": refused("An HTML page is not an archive.", []byte("<html>Welcome</html>"), "page.tar",
 			"IT: it is neither a zip nor a tar, plain or compressed with gzip, bzip2 or xz"),
-		"Above":    refused("No file is above the project.", tarOf(t, site, file("a/../../evil")), "above.tar", "IT: a/../../evil is outside of the project"),
-		"Absolute": refused("None is elsewhere on the machine.", tarOf(t, site, file("/tmp/evil")), "absolute.tar", "IT: /tmp/evil is outside of the project"),
-		"Device": refused("No project needs a device.", tarOf(t, site, member{Header: tar.Header{Typeflag: tar.TypeBlock, Name: "disk"}}), "device.tar",
+		"Above":    refused("A path above the project is refused.", tarOf(t, site, file("a/../../evil")), "above.tar", "IT: a/../../evil is outside of the project"),
+		"Absolute": refused("An absolute path is refused.", tarOf(t, site, file("/tmp/evil")), "absolute.tar", "IT: /tmp/evil is outside of the project"),
+		"Device": refused("A device is refused.", tarOf(t, site, member{Header: tar.Header{Typeflag: tar.TypeBlock, Name: "disk"}}), "device.tar",
 			"IT: disk is neither a file, a directory nor a link"),
-		"LinkOut": refused("A link to a file of the machine leads out of each project.", tarOf(t, site, symlink("users", "/etc/passwd")), "out.tar",
+		"LinkOut": refused("A link to a file of the machine is refused.", tarOf(t, site, symlink("users", "/etc/passwd")), "out.tar",
 			"users is a link to /etc/passwd, which is not in the project: give a path that has both"),
-		"FileThroughLink": refused("No file is written through a link of the archive.", tarOf(t, site, symlink("web", ".."), file("web/evil")), "through.tar",
+		"FileThroughLink": refused("A file behind a link of the archive is refused.", tarOf(t, site, symlink("web", ".."), file("web/evil")), "through.tar",
 			"IT: web is in the archive twice"),
 	}
 }
 
-// TestProjectArchiveRedirect downloads an archive from where its server says that it is, which is not told the password.
+// TestProjectArchiveRedirect downloads an archive from another host after a redirect. That host does not receive the
+// password.
 func TestProjectArchiveRedirect(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
@@ -123,8 +124,8 @@ func TestProjectArchiveRedirect(t *testing.T) {
 	}
 }
 
-// TestProjectArchiveBrokenOff downloads an archive, and the connection ends between the first member and the end of the
-// header of the second, where a tar that is not compressed looks complete.
+// TestProjectArchiveBrokenOff has a connection that ends between the first member of the archive and the end of the
+// header of the second, where an uncompressed tar looks complete.
 func TestProjectArchiveBrokenOff(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
@@ -148,7 +149,7 @@ func TestProjectArchiveBrokenOff(t *testing.T) {
 	}
 }
 
-// filesOf a project, with what they are in addition.
+// filesOf returns the files of a project, with a note for programs and links.
 func filesOf(t *testing.T, dir string) (files []string) {
 	t.Helper()
 

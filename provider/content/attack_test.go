@@ -16,12 +16,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// stolen is in a file of the provider's, outside of the store.
+// stolen is the text of a file of the provider outside of the store.
 const stolen = "stolen-from-the-provider"
 
-// TestAttacks installs content that was made to harm, with the real
-// ansible-galaxy and git, and without any confinement. It may fail or not; it
-// must not write to or read from outside of its set.
+// TestAttacks installs malicious content, with the real
+// ansible-galaxy and git, and without any confinement. An installation may fail or succeed; it
+// must not write or read outside of its set.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
@@ -30,34 +30,34 @@ func TestAttacks(t *testing.T) {
 
 	for name, tc := range map[string]struct {
 		reason string
-		// archive of a role, if there is one. OUT is the directory around.
+		// archive of a role, if any. OUT stands for the directory around the store.
 		archive []member
-		// repository of a role or a collection, with links in it by name.
+		// repository has the files of a role or a collection, and links has links in it, by name.
 		repository, links map[string]string
 		requirements      string
-		// fails is true where it must not be installed, either.
+		// fails is true if the installation must fail.
 		fails bool
 	}{
 		"ArchiveUp":       {reason: "A path leads out of the archive.", archive: []member{meta, regular("x/../../../../../../../../../../../../OUT/evil", "x")}},
 		"ArchiveAbsolute": {reason: "A path starts at the root.", archive: []member{meta, regular("/OUT/evil", "x")}},
 		"ArchiveLink":     {reason: "A file is written through a link.", archive: []member{meta, symlink("x/tasks", "/OUT"), regular("x/tasks/evil", "x")}},
-		"ArchiveHardLink": {reason: "A name for another file.", archive: []member{meta, {Header: tar.Header{Name: "x/tasks/main.yml", Typeflag: tar.TypeLink, Linkname: "/OUT/canary"}}}},
-		"ArchiveDevice":   {reason: "A device.", archive: []member{meta, {Header: tar.Header{Name: "x/tasks/main.yml", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 5}}}},
-		"ArchivePipe":     {reason: "What is read never ends.", archive: []member{meta, {Header: tar.Header{Name: "x/meta/.galaxy_install_info", Typeflag: tar.TypeFifo}}, {Header: tar.Header{Name: "x/tasks/main.yml", Typeflag: tar.TypeFifo}}}},
+		"ArchiveHardLink": {reason: "A hard link leads to another file.", archive: []member{meta, {Header: tar.Header{Name: "x/tasks/main.yml", Typeflag: tar.TypeLink, Linkname: "/OUT/canary"}}}},
+		"ArchiveDevice":   {reason: "A role contains a device.", archive: []member{meta, {Header: tar.Header{Name: "x/tasks/main.yml", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 5}}}},
+		"ArchivePipe":     {reason: "A file never ends.", archive: []member{meta, {Header: tar.Header{Name: "x/meta/.galaxy_install_info", Typeflag: tar.TypeFifo}}, {Header: tar.Header{Name: "x/tasks/main.yml", Typeflag: tar.TypeFifo}}}},
 		"RoleInfoLink": {
-			reason: "What says which version is installed is a file of the provider's.", repository: roleFiles(),
+			reason: "The file with the installed version is a link to a file of the provider.", repository: roleFiles(),
 			links: map[string]string{"meta/.galaxy_install_info": "/OUT/canary"},
 		},
 		"CollectionLink": {
-			reason: "So it is for a collection.", repository: map[string]string{"README.md": "x", "roles/x/tasks/main.yml": "[]"},
+			reason: "The same link is in a collection.", repository: map[string]string{"README.md": "x", "roles/x/tasks/main.yml": "[]"},
 			links: map[string]string{"galaxy.yml": "/OUT/canary", "MANIFEST.json": "/OUT/canary"}, requirements: "collections: [{name: 'file://REPO', type: git}]",
 			fails: true,
 		},
 		"Ext":        {reason: "A URL is a command.", requirements: "collections: [{name: 'ext::sh -c \"touch% /OUT/evil\"', type: git}]", fails: true},
-		"ExtOfRole":  {reason: "So it is for a role.", requirements: "roles: [{name: x, src: 'ext::sh -c \"touch% /OUT/evil\"', scm: git}]", fails: true},
+		"ExtOfRole":  {reason: "A URL of a role is a command.", requirements: "roles: [{name: x, src: 'ext::sh -c \"touch% /OUT/evil\"', scm: git}]", fails: true},
 		"SSHOption":  {reason: "A host is an option of ssh.", requirements: "roles: [{name: x, src: 'ssh://-oProxyCommand=touch$IFS/OUT/evil/x.git'}]", fails: true},
 		"GitOption":  {reason: "A version is an option of git.", requirements: "collections: [{name: 'file://REPO', type: git, version: '--upload-pack=touch /OUT/evil'}]", fails: true},
-		"CommaTrick": {reason: "So it is behind a comma.", requirements: "collections: ['git+file://REPO,--upload-pack=touch /OUT/evil']", fails: true},
+		"CommaTrick": {reason: "A version after a comma is an option of git.", requirements: "collections: ['git+file://REPO,--upload-pack=touch /OUT/evil']", fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +109,7 @@ func TestAttacks(t *testing.T) {
 			}
 
 			if tc.fails && err == nil {
-				t.Errorf("\n%s\nEnsure(...): it was installed", tc.reason)
+				t.Errorf("\n%s\nEnsure(...): want an error", tc.reason)
 			}
 
 			if got := fmt.Sprint(err, set.Collections, set.Roles); strings.Contains(got, stolen) {
@@ -117,7 +117,7 @@ func TestAttacks(t *testing.T) {
 			}
 
 			if diff := cmp.Diff(before, canary.Files(t, out)); diff != "" {
-				t.Errorf("\n%s\nWhat is outside of the store is left alone: -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nFiles outside of the store should not change: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -23,7 +23,7 @@ func requires(t *testing.T, name string) Request {
 	return request(t, inputs.Inputs{Requirements: "collections: [{name: acme." + name + ", version: 1.0.0}]"})
 }
 
-// TestBackoff has a source that is down.
+// TestBackoff has a source that is unavailable.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 
@@ -45,47 +45,47 @@ func TestBackoff(t *testing.T) {
 
 	x := requires(t, "x")
 
-	_ = tries("The first one tries.", x, true)
+	_ = tries("The first call should try.", x, true)
 	began := c.Now()
 	c.Step(20 * time.Second)
 
-	err := tries("Others that want the same are told when it is tried again.", x, false)
+	err := tries("Further calls should return a BackoffError.", x, false)
 
 	var again *BackoffError
 	if !errors.As(err, &again) || !again.Until.Equal(began.Add(30*time.Second)) {
-		t.Errorf("\nThe error has the time.\nEnsure(...): %v", err)
+		t.Errorf("\nThe error should have the time of the next try.\nEnsure(...): %v", err)
 	}
 
 	want := "cannot install collections: no such collection; it is tried again at " + began.Add(30*time.Second).UTC().Format(time.RFC3339)
 	if diff := cmp.Diff(want, needs.Message(err)); diff != "" || IsOwn(err) {
-		t.Errorf("\nAnd whose fault it was.\nEnsure(...): -want error, +got error:\n%s", diff)
+		t.Errorf("\nThe error should have the cause.\nEnsure(...): -want error, +got error:\n%s", diff)
 	}
 
-	_ = tries("Something else is none of its business.", requires(t, "y"), true)
+	_ = tries("Another request should not be held back.", requires(t, "y"), true)
 
 	asked := x
 	asked.Asked = "now"
-	_ = tries("A store that is asked to try does.", asked, true)
+	_ = tries("A request of a user should be tried.", asked, true)
 
 	for _, pause := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 10 * time.Minute, 10 * time.Minute} {
 		c.Step(pause - time.Second)
-		_ = tries(fmt.Sprintf("It is not tried before %s have passed.", pause), x, false)
+		_ = tries(fmt.Sprintf("It should not be tried before %s have passed.", pause), x, false)
 		c.Step(time.Second)
-		_ = tries(fmt.Sprintf("It is tried again after %s.", pause), x, true)
+		_ = tries(fmt.Sprintf("It should be tried again after %s.", pause), x, true)
 	}
 
 	src.down = false
 
-	if err := tries("Once the source is back, a request may ask.", asked, true); err != nil {
+	if err := tries("A request of a user should succeed once the source is available.", asked, true); err != nil {
 		t.Errorf("Ensure(...): %v", err)
 	}
 
-	if err := tries("What is installed serves.", x, false); err != nil {
+	if err := tries("An installed set should be used.", x, false); err != nil {
 		t.Errorf("Ensure(...): %v", err)
 	}
 }
 
-// TestMaxInstallsTimeout has no place for an installation for longer than it may take.
+// TestMaxInstallsTimeout has an installation that waits for a place for longer than its timeout.
 func TestMaxInstallsTimeout(t *testing.T) {
 	t.Parallel()
 
@@ -119,9 +119,9 @@ func TestMaxInstallsTimeout(t *testing.T) {
 
 	wg.Go(func() {
 		if _, _, err := s.Ensure(t.Context(), second); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Ensure(...): want that it took too long, got %v", err)
+			t.Errorf("Ensure(...): want a timeout, got %v", err)
 		} else if want := "cannot install content: it took longer than 1ns"; !strings.HasSuffix(err.Error(), want) || IsOwn(err) {
-			t.Errorf("Ensure(...): want %q, which is not the provider's own fault, got %v", want, err)
+			t.Errorf("Ensure(...): want %q, which is not the provider's own error, got %v", want, err)
 		}
 	})
 
@@ -130,11 +130,11 @@ func TestMaxInstallsTimeout(t *testing.T) {
 	wg.Wait()
 
 	if begun != 2 {
-		t.Error("It should have begun, once there was a place.")
+		t.Error("The installation should have begun once there was a place.")
 	}
 }
 
-// TestInstallMistake has an installation panic. Only the callers that wait for it get an error.
+// TestInstallMistake has an installation that panics. Only callers that wait for it get an error.
 func TestInstallMistake(t *testing.T) {
 	t.Parallel()
 
@@ -148,6 +148,6 @@ func TestInstallMistake(t *testing.T) {
 	wantNoLeftovers(t, s)
 
 	if len(s.installing) > 0 {
-		t.Errorf("Nothing is in progress any more: %v", s.installing)
+		t.Errorf("No installation should be in progress: %v", s.installing)
 	}
 }

@@ -44,22 +44,22 @@ func TestDiskFull(t *testing.T) {
 	want := "cannot install content: the disk of the content store (" + disk + ") is full: " +
 		"give the provider a bigger volume for its --state-dir: ansible-galaxy failed: no space left on device"
 	if diff := cmp.Diff(want, needs.Message(err)); diff != "" || !errors.Is(err, unix.ENOSPC) || !IsOwn(err) {
-		t.Errorf("\nThe error says what is full, and what to do.\nEnsure(...): -want error, +got error:\n%s", diff)
+		t.Errorf("\nThe error should name the full disk, and tell what to do.\nEnsure(...): -want error, +got error:\n%s", diff)
 	}
 
 	wantNoLeftovers(t, s)
 
 	if !s.Resolution(small).Found || s.Resolution(medium).Found {
-		t.Errorf("\nSets that no run uses make room, those in use stay.")
+		t.Errorf("\nUnused sets should be removed, and sets in use should stay.")
 	}
 
 	if n := testutil.ToFloat64(m.installs.WithLabelValues("run", resultFailed)); n != 1 {
-		t.Errorf("\nIt is one installation that failed: got %v", n)
+		t.Errorf("\nOne installation should have failed: got %v", n)
 	}
 
 	releaseSmall()
 
-	// Something else takes space, until there is room for one of the two.
+	// Another file uses space, until there is space for one of the two sets.
 	filler := filepath.Join(disk, "filler")
 
 	needs.OK(t, os.WriteFile(filler, make([]byte, 2<<20), 0o600))

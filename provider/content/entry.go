@@ -16,33 +16,35 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 )
 
-// Processes on many nodes may share a store, and each of them may end, or stand still, at any moment. Nothing
-// is locked: a set is installed in a workspace, and gets its place by one rename, by which the first of those
-// wins that install the same. The times of sets and workspaces say what is in use, and may be a run's for as
-// long as the lease.
+// Processes on many nodes may share a store, and each of them may end, or stop for some time, at any moment. The store
+// has no file locks: a set is installed in a workspace, and renamed to its place. Of several processes that install the
+// same set, the first rename succeeds. The modification times of sets and workspaces tell what may be in use: a run may
+// use a set for the duration of the lease.
 const (
-	// clocks is how far the clocks of nodes may differ.
+	// clocks is the largest difference between the clocks of nodes.
 	clocks = 10 * time.Minute
-	// longestInstall is how long an installation may take at most in a store that is shared.
+	// longestInstall is the longest duration of an installation in a shared store.
 	longestInstall = 24 * time.Hour
 )
 
-// An entry is a set in the store. The sets to which the same request has resolved at different times have numbers.
+// An entry is a set in the store. Sets to which the same request has resolved at different times have different
+// numbers.
 type entry struct {
 	dir, digest string
 	number      int
 
-	// manifest of the set. A damaged set, which must not be used any more, has none.
+	// manifest of the set. A damaged set, which must not be used, has none.
 	manifest installed.Manifest
 	damaged  bool
-	// used is when the set was used last, which is the time of its directory, and uses is by how many it is now.
+	// used is the time of the last use: the modification time of the directory. uses is the number of present uses by this
+	// process.
 	used time.Time
 	uses int
-	// resolved is when the request was last known to resolve to the set, which is the time of the manifest.
+	// resolved is the last time at which the request resolved to the set: the modification time of the manifest.
 	resolved time.Time
 }
 
-// newEntry for a set that follows all of its request. The store is locked.
+// newEntry returns an entry with the next number of its request. The store is locked.
 func (s *Store) newEntry(digest string) *entry {
 	number := 0
 
@@ -64,7 +66,7 @@ func (e *entry) set() Set {
 	return s
 }
 
-// load the sets of a digest as they are now; all sets for an empty digest. Other processes, and users, may have removed
+// load reads the present sets of a digest; all sets for an empty digest. Other processes, and users, may have removed
 // or replaced them. The store is locked.
 func (s *Store) load(digest string) error {
 	names, err := os.ReadDir(s.sets())
@@ -100,10 +102,11 @@ func (s *Store) load(digest string) error {
 	return nil
 }
 
-// read what a set is. A directory that is no set, or not a complete one, is a damaged set. The store is locked.
+// read reads the manifest and the times of a set. A directory without a complete set is a damaged set. The store is
+// locked.
 func (s *Store) read(e *entry) {
 	m, err := installed.Read(e.dir)
-	// No request asks for a set of another schema.
+	// The digests of requests include the schema, so that sets of other schemas are never used.
 	if e.damaged = err != nil || m.Schema != installed.Schema || m.Digest != e.digest; e.damaged {
 		m = installed.Manifest{}
 	}
@@ -111,8 +114,8 @@ func (s *Store) read(e *entry) {
 	e.manifest, e.used, e.resolved = m, timeOf(e.dir), timeOf(filepath.Join(e.dir, installed.File))
 }
 
-// current is the set that a request has resolved to last, which runs get; nil when there is
-// none. The store is locked.
+// current returns the set that a request has resolved to last, which runs use; nil if there is none. The store is
+// locked.
 func (s *Store) current(digest string) (newest *entry) {
 	for _, e := range s.entries {
 		if e.digest == digest && !e.damaged && (newest == nil || e.number > newest.number) {
@@ -123,32 +126,32 @@ func (s *Store) current(digest string) (newest *entry) {
 	return newest
 }
 
-// use a set. The error may say that it is gone. Any other does no harm: the time is not known after a restart.
-// The store is locked.
+// use records the use of a set. The error is fs.ErrNotExist if the set is gone. Other errors are harmless: the time of
+// the last use is not known after a restart. The store is locked.
 func (s *Store) use(e *entry) error {
 	e.used = s.config.now()
 
 	return os.Chtimes(e.dir, e.used, e.used)
 }
 
-// inUse is true for a set that a run uses, as far as is known. The store is locked.
+// inUse is true for a set that a run may use. The store is locked.
 func (s *Store) inUse(e *entry) bool {
 	return e.uses > 0 || s.leased(timeOf(e.dir), s.config.Lease)
 }
 
-// leased is true for what was used, or made, at a time, and may be in use for some time by another process.
+// leased is true if another process may still use a file that was last used or made at a time, for most at the longest.
 func (s *Store) leased(since time.Time, most time.Duration) bool {
 	return s.config.Lease > 0 && s.config.now().Before(since.Add(min(s.config.Lease, most)+clocks))
 }
 
-// timeOf a file or a directory; the zero time when there is none. Between nodes only a file that
-// is opened is known to be as it is.
+// timeOf returns the modification time of a file or a directory; the zero time if it does not exist. It opens the file:
+// on a network file system, only an opened file has current attributes.
 func timeOf(file string) time.Time {
 	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return time.Time{}
 	}
-	defer f.Close() //nolint:errcheck // It was only looked at.
+	defer f.Close() //nolint:errcheck // It was not written.
 
 	info, err := f.Stat()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// tidy removes the sets that have to go: damaged and superseded ones, and then the least recently used ones while all
-// take too much space. Sets in use stay. The store is locked.
+// tidy removes damaged and superseded sets, and then the least recently used sets while the store is too large. Sets in
+// use stay. The store is locked.
 func (s *Store) tidy() {
 	var (
 		idle  []*entry
@@ -37,8 +37,8 @@ func (s *Store) tidy() {
 	s.evictOldest(idle, bytes-s.config.maxSize)
 }
 
-// freeSpace evicts all sets that are not in use, but for those of a request, after an installation found the disk full.
-// It is false when there are none.
+// freeSpace evicts all sets that are not in use, except those of a request. It is called when an installation found the
+// disk full. It returns false if there are no such sets.
 func (s *Store) freeSpace(digest string) bool {
 	s.mu.Lock()
 	defer s.unlock()
@@ -50,7 +50,7 @@ func (s *Store) freeSpace(digest string) bool {
 	return len(idle) > 0
 }
 
-// evictOldest evicts the least recently used of some sets, until they take so many bytes. The store is locked.
+// evictOldest evicts the least recently used sets until it has freed a number of bytes. The store is locked.
 func (s *Store) evictOldest(idle []*entry, bytes int64) {
 	slices.SortFunc(idle, func(a, b *entry) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.dir, b.dir)) })
 
@@ -64,8 +64,8 @@ func (s *Store) evictOldest(idle []*entry, bytes int64) {
 	}
 }
 
-// evict a set. One that is half removed must not be found, not even after a restart. The store is locked, and removes
-// the files when it is not any more.
+// evict removes a set. It renames the directory, so that a partly removed set is not found, even after a restart. The
+// store is locked; unlock removes the files.
 func (s *Store) evict(e *entry, why string) {
 	trash := filepath.Join(s.temp(), rand.Text()+trashSuffix)
 	if os.Rename(e.dir, trash) == nil {
@@ -76,8 +76,8 @@ func (s *Store) evict(e *entry, why string) {
 	s.config.Metrics.removals.WithLabelValues(why).Inc()
 }
 
-// unlock the store, whose size may have changed, and remove the files of what was evicted. What cannot be removed now
-// is a leftover at the next start.
+// unlock updates the metrics of the size, unlocks the store, and removes the files of evicted sets. Files that cannot
+// be removed are leftovers at the next start.
 func (s *Store) unlock() {
 	var bytes int64
 	for _, e := range s.entries {

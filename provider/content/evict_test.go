@@ -16,10 +16,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// block is what a file takes on disk at least, in bytes.
+// block is the smallest size of a file on disk, in bytes.
 const block = 4 << 10
 
-// install what ansible-galaxy with these arguments would: a collection of a
+// install replaces ansible-galaxy with these arguments: it installs a collection of a
 // number of files of one block each.
 func install(argv []string, name string, files int) error {
 	dir := filepath.Join(argv[slices.Index(argv, "-p")+1], "ansible_collections", "acme", name)
@@ -45,7 +45,7 @@ func install(argv []string, name string, files int) error {
 func TestMaxSize(t *testing.T) {
 	t.Parallel()
 
-	const room = 40 * block // For two of these sets.
+	const room = 40 * block // Enough for two of these sets.
 
 	dir, c, registry := t.TempDir(), newClock(), prometheus.NewRegistry()
 	m := NewMetrics(registry)
@@ -77,7 +77,7 @@ func TestMaxSize(t *testing.T) {
 	use(s, "c")
 
 	if diff := cmp.Diff("a c", there(s)); diff != "" {
-		t.Errorf("\nThe set that was not used for longest makes room: -want sets, +got sets:\n%s", diff)
+		t.Errorf("\nThe least recently used set should be removed: -want sets, +got sets:\n%s", diff)
 	}
 
 	c.Step(time.Second)
@@ -88,27 +88,27 @@ func TestMaxSize(t *testing.T) {
 	use(s, "d")
 
 	if diff := cmp.Diff("a c", there(s)); diff != "" {
-		t.Errorf("\nSets in use stay; one for which there is no room serves its run and goes: -want sets, +got sets:\n%s", diff)
+		t.Errorf("\nSets in use should stay; a set without space should be removed after its run: -want sets, +got sets:\n%s", diff)
 	}
 
 	releaseC()
 	c.Step(time.Second)
 	releaseA()
 
-	// A restart with less room.
+	// A restart with a smaller size.
 	s = newStore(t, Config{Dir: dir, maxSize: room / 2, now: c.Now})
 
 	if diff := cmp.Diff("a", there(s)); diff != "" {
-		t.Errorf("\nWhen sets were last used is known after a restart: -want sets, +got sets:\n%s", diff)
+		t.Errorf("\nThe times of the last use should be known after a restart: -want sets, +got sets:\n%s", diff)
 	}
 
 	if !exists(a.Dir) {
-		t.Errorf("\nThe set that stays is there.")
+		t.Errorf("\nThe remaining set should exist.")
 	}
 
 	names, err := os.ReadDir(filepath.Dir(a.Dir))
 	if err != nil || len(names) != 1 {
-		t.Errorf("\nThe others are gone: got %v, %v", names, err)
+		t.Errorf("\nThe other sets should be removed: got %v, %v", names, err)
 	}
 
 	wantNoLeftovers(t, s)
@@ -133,6 +133,6 @@ provider_ansible_content_sets 2
 		prefix+"cache_hits_total", prefix+"evictions_total", prefix+"installs_total", prefix+"sets"))
 
 	if bytes := testutil.ToFloat64(m.bytes); bytes <= 0 || bytes > room {
-		t.Errorf("\nThe size of the store is known: got %v bytes", bytes)
+		t.Errorf("\nThe metric of the size of the store is wrong: got %v bytes", bytes)
 	}
 }

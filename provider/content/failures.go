@@ -2,23 +2,24 @@ package content
 
 import "time"
 
-// Back-off between attempts to install the same.
+// Back-off between attempts to install the same request.
 const (
 	firstBackoff = 30 * time.Second
 	lastBackoff  = 10 * time.Minute
 )
 
-// maxFailures is of how many requests they are remembered, those that were asked for last.
+// maxFailures is the number of requests with known failures. The least recently used ones are forgotten.
 const maxFailures = 2048
 
-// failures of the installations of one request since the last that succeeded. The last one was at a time, with err.
+// failures counts the failed installations of one request since the last success. last and err are those of the last
+// one.
 type failures struct {
 	count int
 	last  time.Time
 	err   error
 }
 
-// due is when a request that is not pinned, and was resolved at a time, is to be resolved again.
+// due returns the time at which a request that is not pinned must be resolved again, given the last time.
 func (f failures) due(resolved time.Time, ttl time.Duration) time.Time {
 	switch {
 	case f.count > 0:
@@ -30,8 +31,8 @@ func (f failures) due(resolved time.Time, ttl time.Duration) time.Time {
 	return resolved.Add(ttl)
 }
 
-// heldBack returns the error while an installation that has failed must not be tried again; nil when it may. A clock
-// that was set back delays a request by one back-off at most.
+// heldBack returns a BackoffError while a failed installation must not be tried again, and nil otherwise. A clock that
+// was set back delays a request by one back-off at most.
 func (f failures) heldBack(now time.Time) error {
 	// The status shows the time in seconds only.
 	until := f.last.Add(f.backoff()).Truncate(time.Second)
@@ -46,7 +47,7 @@ func (f failures) backoff() time.Duration {
 	return min(firstBackoff<<max(min(f.count-1, 10), 0), lastBackoff)
 }
 
-// failuresOf a request. The store is locked.
+// failuresOf returns the failures of a request. The store is locked.
 func (s *Store) failuresOf(digest string) failures {
 	f, _ := s.failed.Get(digest)
 	known, _ := f.(failures)

@@ -48,7 +48,7 @@ func symlink(name, target string) member {
 	return member{Header: tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target}}
 }
 
-// below a directory, the members with these files.
+// below returns members with these files below a directory.
 func below(dir string, files map[string]string) (members []member) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		members = append(members, regular(dir+name, files[name]))
@@ -75,7 +75,7 @@ func tarOf(t *testing.T, members ...member) []byte {
 	return b.Bytes()
 }
 
-// pack members into a file, compressed.
+// pack writes members into a compressed file.
 func pack(t *testing.T, file string, members ...member) {
 	t.Helper()
 
@@ -86,7 +86,8 @@ func pack(t *testing.T, file string, members ...member) {
 	needs.OK(t, errors.Join(err, z.Close(), os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, b.Bytes(), 0o600)))
 }
 
-// buildCollection as ansible-galaxy does, into a directory. It returns the archive and the manifest in it.
+// buildCollection builds a collection like ansible-galaxy, in a directory. It returns the archive and the manifest in
+// it.
 func buildCollection(t *testing.T, dir, name, version, dependencies string, more map[string]string) (file, manifest string) {
 	t.Helper()
 
@@ -112,7 +113,7 @@ func buildCollection(t *testing.T, dir, name, version, dependencies string, more
 	return file, files["MANIFEST.json"]
 }
 
-// gitRepo with the files, tagged v1.
+// gitRepo makes a repository with the files and the tag v1.
 func gitRepo(tb testing.TB, dir string, files map[string]string) string {
 	tb.Helper()
 

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
-// ensure that a set is there that was not found: it is installed once there is a place, unless another caller has
-// installed it meanwhile, or could not.
+// ensure returns a set that was not found in the store. It installs the set once there is a free place, unless another
+// caller has installed it, or has failed to, since the call.
 func (s *Store) ensure(ctx context.Context, digest string, req Request) (*entry, error) {
 	asked := s.config.now()
 
@@ -49,7 +49,7 @@ func (s *Store) ensure(ctx context.Context, digest string, req Request) (*entry,
 	return s.install(ctx, digest, req, false)
 }
 
-// lock a request, so that nothing else installs it. Processes that share the store are not kept from it.
+// lock locks a request, so that no other goroutine installs it. Other processes that share the store may install it.
 func (s *Store) lock(ctx context.Context, digest string) (unlock func(), err error) {
 	for ctx.Err() == nil {
 		s.mu.Lock()
@@ -83,7 +83,7 @@ func gaveUp(ctx context.Context) error {
 	return errors.Wrap(context.Cause(ctx), "gave up waiting for the content to be installed")
 }
 
-// within a timeout; 0 means none.
+// within returns a context with a timeout; 0 means none.
 func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if timeout == 0 {
 		return context.WithCancel(ctx)
@@ -94,8 +94,8 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 	})
 }
 
-// install a set, which is in use then. With again it is installed although it is there, to find out whether the request
-// resolves to another one. The request is locked.
+// install installs a set, and records its use. again is true for a refresh, which installs a set that exists to find
+// out whether the request resolves to another one. The request is locked.
 func (s *Store) install(ctx context.Context, digest string, req Request, again bool) (*entry, error) {
 	began := s.config.now()
 	e, result, err := s.tryInstall(ctx, digest, req, again)
@@ -106,7 +106,7 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 	switch {
 	case err == nil:
 	case (ctx.Err() != nil || errors.Is(err, context.Canceled)) && !errors.Is(err, context.DeadlineExceeded):
-		result = resultCanceled // One that was too slow has failed.
+		result = resultCanceled // A timeout is a failure.
 	default:
 		result = resultFailed
 		s.failed.Add(digest, failures{count: s.failuresOf(digest).count + 1, last: s.config.now(), err: err})
@@ -118,8 +118,8 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 	return e, err
 }
 
-// tryInstall a set. When the disk is full, all sets that are not in use are removed, and the installation is tried
-// again; not so for a refresh, which can wait. A panic must not end the runs of others.
+// tryInstall installs a set. If the disk is full, it evicts all sets that are not in use and tries again, except for a
+// refresh, which can wait. A panic must not end the runs of other objects.
 func (s *Store) tryInstall(ctx context.Context, digest string, req Request, again bool,
 ) (e *entry, result string, err error) {
 	defer redact.Panic(func() {
@@ -139,7 +139,7 @@ func (s *Store) tryInstall(ctx context.Context, digest string, req Request, agai
 	return e, result, err
 }
 
-// attempt an installation in a workspace. What is installed there becomes the content set.
+// attempt installs content in a workspace, and publishes it as a set.
 func (s *Store) attempt(ctx context.Context, digest string, req Request) (*entry, string, error) {
 	resolved := s.config.now()
 
@@ -168,14 +168,13 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request) (*entry
 	return s.publish(w.Set, m, req, resolved)
 }
 
-// publish a complete set in the store, with one use. A current set with the same content stays
-// in its place, also one that another process has put there meanwhile. Resolved is when the request was
-// resolved to the set.
+// publish moves a complete set into the store, and records one use. If the current set, which another process may have
+// published, has the same content, it is used instead. resolved is the time at which the request resolved to the set.
 func (s *Store) publish(dir string, m installed.Manifest, req Request, resolved time.Time) (*entry, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	// A time that cannot be written is not known after a restart, which does no harm.
+	// An error is harmless: the time is not known after a restart.
 	_ = os.Chtimes(filepath.Join(dir, installed.File), resolved, resolved)
 
 	for {

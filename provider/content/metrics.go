@@ -9,23 +9,23 @@ import (
 
 // Results of installations.
 const (
-	// resultInstalled means that there is a new set.
+	// resultInstalled is the result of an installation of a new set.
 	resultInstalled = "Installed"
-	// resultUnchanged means that what was resolved again is what was there.
+	// resultUnchanged is the result of a refresh that found the same content.
 	resultUnchanged = "Unchanged"
-	// resultFailed means that ansible-galaxy failed, or the machine did.
+	// resultFailed is the result of a failure of ansible-galaxy or of the machine.
 	resultFailed = "Failed"
-	// resultCanceled means that no caller waited for the set any more.
+	// resultCanceled is the result of an installation that no caller waits for any more.
 	resultCanceled = "Canceled"
 )
 
 // Reasons for removing a set.
 const (
-	// removedForSpace sets were removed to free space for others.
+	// removedForSpace is the reason for sets that were removed to free space.
 	removedForSpace = "Space"
-	// removedSuperseded sets were followed by a newer one.
+	// removedSuperseded is the reason for sets with a newer set of the same request.
 	removedSuperseded = "Superseded"
-	// removedDamaged sets were not what was installed any more.
+	// removedDamaged is the reason for sets that have changed since their installation.
 	removedDamaged = "Damaged"
 )
 
@@ -39,7 +39,7 @@ type Metrics struct {
 	bytes    prometheus.Gauge
 }
 
-// NewMetrics returns metrics that are registered; nil registers none.
+// NewMetrics returns metrics, and registers them unless r is nil.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	const namespace, subsystem = "provider_ansible", "content"
 
@@ -71,7 +71,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 }
 
-// installed counts an installation that has ended, for a caller or, again, for a refresh.
+// installed counts an ended installation for a run, or for a refresh if again is true.
 func (m *Metrics) installed(again bool, result string, took time.Duration) {
 	cause := "run"
 	if again {

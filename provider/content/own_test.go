@@ -19,8 +19,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestIsOwn tells what is the fault of the provider, or of its machine, from what is
-// that of others.
+// TestIsOwn has errors that the provider or its machine has caused, and
+// other errors.
 func TestIsOwn(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
@@ -40,14 +40,14 @@ func TestIsOwn(t *testing.T) {
 		damage func(t *testing.T, dir string)
 		want   bool
 	}{
-		"Source":        {reason: "A source that does not have it is at fault.", by: says("[ERROR]: no such collection\n")},
-		"Configuration": {reason: "So is a configuration that grants what no run may have.", in: inputs.Inputs{Grant: sandbox.Grant{Read: []string{"relative"}}}},
-		"Environment":   {reason: "And one whose variables fit into no environment.", in: inputs.Inputs{Env: map[string]string{"LONG": strings.Repeat("x", 1<<20)}}},
+		"Source":        {reason: "A source does not have the collection.", by: says("[ERROR]: no such collection\n")},
+		"Configuration": {reason: "A ProviderConfig grants an invalid path.", in: inputs.Inputs{Grant: sandbox.Grant{Read: []string{"relative"}}}},
+		"Environment":   {reason: "The variables of a ProviderConfig are too long for an environment.", in: inputs.Inputs{Env: map[string]string{"LONG": strings.Repeat("x", 1<<20)}}},
 		"Supervised": {
-			reason: "A program that fails under a supervisor says why.", in: inputs.Inputs{Env: map[string]string{"ANSIBLE_GALAXY_SERVER": "http://127.0.0.1:1"}},
+			reason: "A program fails under a supervisor.", in: inputs.Inputs{Env: map[string]string{"ANSIBLE_GALAXY_SERVER": "http://127.0.0.1:1"}},
 		},
 		"NoTools": {
-			reason: "Without ansible-galaxy nothing can be installed, whatever it is.",
+			reason: "Without ansible-galaxy, no content can be installed.",
 			by: galaxy.Installer{Run: func(p supervisor.Command, ctx context.Context) (int, error) {
 				p.Argv[0] = "/nonexistent/ansible-galaxy"
 
@@ -55,9 +55,9 @@ func TestIsOwn(t *testing.T) {
 			}},
 			want: true,
 		},
-		"DiskFull": {reason: "And one that says that the disk is full, which it is not.", by: says("remote: No space left on device\n")},
+		"DiskFull": {reason: "A source reports a full disk, but the disk of the store is not full.", by: says("remote: No space left on device\n")},
 		"Unusable": {
-			reason: "And a directory of its own that it cannot use.",
+			reason: "The provider cannot use its own directory.",
 			damage: func(t *testing.T, dir string) {
 				t.Helper()
 
@@ -87,6 +87,6 @@ func TestIsOwn(t *testing.T) {
 	}
 
 	if err := errors.Wrap(unix.EIO, "cannot read it"); !errors.Is(installedError(t.Context(), err), unix.EIO) || !IsOwn(installedError(t.Context(), err)) {
-		t.Error("A broken disk is no mistake of what was installed.")
+		t.Error("A broken disk should not count as an error of the content.")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// siteFiles are those of a repository with two projects. One needs a collection and two roles.
+// siteFiles are the files of a repository with two projects. One needs a collection and two roles.
 func siteFiles() map[string]string {
 	return map[string]string{
 		"site.yml":                     "- hosts: all\n",
@@ -39,7 +39,7 @@ func siteFiles() map[string]string {
 	}
 }
 
-// git in a repository of a test, and what it says.
+// git executes git in a repository of a test, and returns its output.
 func git(tb testing.TB, dir string, args ...string) string {
 	tb.Helper()
 
@@ -53,7 +53,7 @@ func git(tb testing.TB, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// projects of a repository.
+// projects returns cases of projects in a repository.
 func (w *world) projects(t *testing.T) map[string]sourceCase {
 	t.Helper()
 
@@ -88,40 +88,40 @@ func (w *world) projects(t *testing.T) map[string]sourceCase {
 
 	return map[string]sourceCase{
 		"HTTPS": {
-			reason: "A directory comes over https, without what is beside it.", project: &common.Project{Src: "$GIT/site.git", Version: "v1", Path: "web/prod"},
+			reason: "A directory of a repository is fetched over https.", project: &common.Project{Src: "$GIT/site.git", Version: "v1", Path: "web/prod"},
 			credentials: map[string]string{".git-credentials": gitLogin}, version: first, files: prod,
 		},
 		"SSHCommit": {
-			reason:      "A server of the older protocol does not hand over commits by their hashes, nor files that it has left out.",
+			reason:      "A server with the older protocol serves neither commits by hash nor files that a partial clone has left out.",
 			project:     &common.Project{Src: "$SSH/site.git", Version: first, Path: "web/prod"},
 			credentials: map[string]string{"id_ed25519": "$KEY", "known_hosts": "$KNOWN"}, version: first, files: prod,
 		},
 		"ShortCommit": {reason: "A hash may be abbreviated.", project: at(first[:8], "web/prod"), version: first, files: prod},
 		"ConfigurationWins": {
-			reason:       "What the configuration requires counts, where the project requires the same.",
+			reason:       "Requirements of the configuration take precedence over those of the project.",
 			project:      at("v1", ""),
 			requirements: "roles: [{name: motd, src: 'git+file://$ROOT/motd.git', version: HEAD}]",
 			version:      first, collections: tools, roles: []common.ContentItem{{Name: "motd", Version: "HEAD"}},
 		},
 		"HeadWithoutSubmodules": {
-			reason:  "Without a version it is the branch that the repository names; submodules are empty, and a relative path is in the project.",
+			reason:  "Without a version, the default branch is used; submodules are empty, and a relative path is in the project.",
 			project: at("", "nested"), version: last, collections: local, files: nested,
 		},
 		"Submodules": {
-			reason:  "Submodules come if they are asked for.",
+			reason:  "Submodules are fetched on request.",
 			project: &common.Project{Src: "file://$ROOT/site.git", Version: "trunk", Path: "nested", Submodules: true},
 			version: last, collections: local, files: append(nested[:3:3], "roles/motd/meta/main.yml", "roles/motd/tasks/main.yml"),
 		},
-		"NoVersion":          {reason: "A version that is not there is named.", project: at("v9", ""), err: "project: couldn't find remote ref v9"},
-		"NoPath":             {reason: "So is a directory.", project: at("v1", "web/production"), err: `project: file://$ROOT/site.git has no directory "web/production" in "v1"`},
-		"PathIsLink":         {reason: "A link is no directory, so that it leads nowhere.", project: at("trunk", "linked"), err: `project: file://$ROOT/site.git has no directory "linked" in "trunk"`},
-		"LinkOut":            {reason: "A link to what is beside the directory leads nowhere.", project: at("trunk", "web/prod"), err: "project: vars.yml is a link to ../shared/vars.yml, which is not in the project: give a path that has both"},
-		"RequirementOutside": {reason: "A path of a requirement is in the project.", project: at("v1", "outside"), err: `project: collection "../local" is outside of the project`},
-		"RequirementTwice":   {reason: "It is not known which of two is meant.", project: at("v1", "twice"), err: `project: roles/requirements.yml: roles[0] and roles[1] both bring "motd", but differ`},
+		"NoVersion":          {reason: "The error names a missing version.", project: at("v9", ""), err: "project: couldn't find remote ref v9"},
+		"NoPath":             {reason: "The error names a missing directory.", project: at("v1", "web/production"), err: `project: file://$ROOT/site.git has no directory "web/production" in "v1"`},
+		"PathIsLink":         {reason: "A link is not a directory.", project: at("trunk", "linked"), err: `project: file://$ROOT/site.git has no directory "linked" in "trunk"`},
+		"LinkOut":            {reason: "A link out of the directory is refused.", project: at("trunk", "web/prod"), err: "project: vars.yml is a link to ../shared/vars.yml, which is not in the project: give a path that has both"},
+		"RequirementOutside": {reason: "A path of a requirement must be in the project.", project: at("v1", "outside"), err: `project: collection "../local" is outside of the project`},
+		"RequirementTwice":   {reason: "Two different requirements of one role are ambiguous.", project: at("v1", "twice"), err: `project: roles/requirements.yml: roles[0] and roles[1] both bring "motd", but differ`},
 	}
 }
 
-// TestProjectPartly fetches neither other directories nor history.
+// TestProjectPartly fetches a project without other directories and without history.
 func TestProjectPartly(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)

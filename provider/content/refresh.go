@@ -8,29 +8,27 @@ import (
 )
 
 const (
-	// maxRefreshes is how many run at a time, so that they leave enough to runs.
+	// maxRefreshes is the largest number of refreshes at a time, so that they leave resources to runs.
 	maxRefreshes = 2
-	// refreshTimeout of one, so that a server that hangs does not delay others.
+	// refreshTimeout is the timeout of a refresh, so that a server that hangs does not delay others.
 	refreshTimeout = 10 * time.Minute
 )
 
-// A Resolution is what a request is known to resolve to.
+// A Resolution is the known result of resolving a request.
 type Resolution struct {
-	// Set that runs get at present. Its directory may be removed at any time: only Ensure
-	// keeps it.
+	// Set that runs use at present. Its directory may be removed at any time: only Ensure keeps it.
 	Set Set
-	// Found is true when the set is in the store, or when nothing is required.
+	// Found is true if the set is in the store, or if the request requires no content.
 	Found bool
-	// Stale is true from when the request is to be resolved again, see Refresh, until that was tried.
+	// Stale is true once Due is over, until Refresh has tried to resolve the request.
 	Stale bool
-	// Due is when the request is to be resolved again; the zero time when never.
+	// Due is the time at which the request must be resolved again; the zero time means never.
 	Due time.Time
-	// Err is why the request could not be resolved again; nil when it could, or when that
-	// was not tried.
+	// Err is the error of the last attempt to resolve the request; nil if it succeeded, or if there was none.
 	Err error
 }
 
-// Resolution of a request. It reads nothing from the disk.
+// Resolution returns the resolution of a request. It does not read from the disk.
 func (s *Store) Resolution(req Request) Resolution {
 	digest := s.digest(req)
 	if digest == "" {
@@ -43,7 +41,7 @@ func (s *Store) Resolution(req Request) Resolution {
 	return s.resolution(digest, req)
 }
 
-// resolution of a request that requires something. The store is locked.
+// resolution returns the resolution of a request that requires content. The store is locked.
 func (s *Store) resolution(digest string, req Request) Resolution {
 	failures := s.failuresOf(digest)
 	r := Resolution{Err: failures.err}
@@ -53,7 +51,7 @@ func (s *Store) resolution(digest string, req Request) Resolution {
 	if e := s.current(digest); e != nil {
 		r.Set, r.Found, resolved = e.set(), true, e.resolved
 	} else if known, ok := s.resolved.Get(s.lasting(req)); ok {
-		resolved = known.(time.Time) //nolint:forcetypeassert // There is nothing else.
+		resolved = known.(time.Time) //nolint:forcetypeassert // All values are times.
 	}
 
 	if s.config.TTL > 0 && !req.Requirements.Pinned() {
@@ -64,8 +62,8 @@ func (s *Store) resolution(digest string, req Request) Resolution {
 	return r
 }
 
-// Refresh resolves a request in the background if it is stale, or its set is not in the store. Wake is called when that
-// has ended, once for each caller, however often Refresh was called.
+// Refresh resolves a request in the background if it is stale, or if its set is not in the store. wake is called at the
+// end, once for each caller, however often the caller has called Refresh.
 func (s *Store) Refresh(req Request, caller types.UID, wake func()) {
 	digest := s.digest(req)
 	if digest == "" {
@@ -90,8 +88,8 @@ func (s *Store) isDue(digest string, req Request) bool {
 	return r.Stale || !r.Found && s.failuresOf(digest).heldBack(s.config.now()) == nil
 }
 
-// Resolve a request again if it is stale and its set is in the store, within its timeout. When that fails, the set goes
-// on serving.
+// Resolve resolves a request again, within its timeout, if it is stale and its set is in the store. After an error,
+// runs still use the set.
 func (s *Store) Resolve(ctx context.Context, req Request) error {
 	if r := s.Resolution(req); !r.Found || !r.Stale {
 		return nil
@@ -103,7 +101,7 @@ func (s *Store) Resolve(ctx context.Context, req Request) error {
 	return s.resolve(ctx, s.digest(req), req)
 }
 
-// resolve a request once there is a place for a refresh.
+// resolve resolves a request once there is a free place for a refresh.
 func (s *Store) resolve(ctx context.Context, digest string, req Request) error {
 	leave, err := s.refreshPlaces.Enter(ctx, req.Tenant)
 	if err != nil {

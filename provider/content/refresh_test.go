@@ -21,13 +21,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// newClock returns one that stands still until it is told the time.
+// newClock returns a clock that only tests advance.
 func newClock() *clocktesting.FakeClock {
 	return clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 }
 
-// refreshed waits until a request was resolved again, and returns what is known
-// then.
+// refreshed waits until a request was resolved again, and returns its
+// resolution.
 func refreshed(s *Store, req Request) Resolution {
 	done := make(chan struct{})
 	s.Refresh(req, "me", func() { close(done) })
@@ -51,7 +51,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// TestRefresh has a source that changes, is down, and is back.
+// TestRefresh has a source that changes, becomes unavailable, and is available again.
 func TestRefresh(t *testing.T) {
 	t.Parallel()
 
@@ -63,7 +63,7 @@ func TestRefresh(t *testing.T) {
 		return newStore(t, Config{Dir: dir, TTL: ttl, now: c.Now, Installer: src.installer()})
 	}
 
-	// check what a request resolves to now.
+	// check compares a resolution.
 	want := Resolution{Found: true}
 	check := func(reason string, got Resolution) {
 		t.Helper()
@@ -80,13 +80,13 @@ func TestRefresh(t *testing.T) {
 	first, releaseFirst := ensure(t, s, req)
 	want.Set = first
 	resolved()
-	check("What was installed serves for the TTL.", s.Resolution(req))
+	check("An installed set should be current until the TTL is over.", s.Resolution(req))
 	c.Step(ttl)
 
 	want.Stale = true
-	check("After the TTL it is stale, and goes on serving.", s.Resolution(req))
+	check("After the TTL, the set should be stale, and stay in use.", s.Resolution(req))
 	resolved()
-	check("Content that has not changed is the same set, and serves for another TTL.", refreshed(s, req))
+	check("Unchanged content should be the same set, current for another TTL.", refreshed(s, req))
 	c.Step(ttl)
 
 	src.files++
@@ -94,11 +94,11 @@ func TestRefresh(t *testing.T) {
 
 	was, is := first.Collections[0], r.Set.Collections[0]
 	if was.Version != is.Version || was.Revision == is.Revision || r.Set.Dir == first.Dir || !exists(first.Dir) {
-		t.Errorf("\nNew content is a new set with a new revision. A run in progress keeps what it has.\nRefresh(...): %+v, was %+v", r.Set, first)
+		t.Errorf("\nNew content should be a new set with a new revision. A run in progress should keep its set.\nRefresh(...): %+v, was %+v", r.Set, first)
 	}
 
 	if releaseFirst(); exists(first.Dir) {
-		t.Errorf("\nA set that was followed by another goes when it is not used any more: %s is there", first.Dir)
+		t.Errorf("\nA superseded set should be removed after its last use: %s exists", first.Dir)
 	}
 
 	c.Step(ttl)
@@ -107,39 +107,39 @@ func TestRefresh(t *testing.T) {
 
 	for _, after := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute} {
 		want.Due = c.Now().Add(after)
-		check("When the source is down the set goes on serving, and it is tried again, less and less often.", refreshed(s, req))
+		check("While the source is unavailable, the set should stay in use, with a growing back-off.", refreshed(s, req))
 		c.Step(after)
 	}
 
 	ensure(t, s, req)
 
-	// A restart takes no time here.
+	// The clock does not advance during a restart.
 	s, src.down = open(), false
 	want.Stale, want.Due = true, want.Set.Resolved.Add(ttl)
-	check("A store knows what it had, and how old it is.", s.Resolution(req))
+	check("After a restart, the store should know its sets and their age.", s.Resolution(req))
 	resolved()
-	check("When the source is back the content is up to date.", refreshed(s, req))
+	check("Once the source is available, the content should be current.", refreshed(s, req))
 	c.Step(ttl)
 
 	needs.OK(t, s.Resolve(t.Context(), req))
 	resolved()
-	check("It is, too, once a caller has waited for that.", s.Resolution(req))
+	check("After Resolve, the content should be current.", s.Resolution(req))
 
 	if src.down = true; s.Resolve(t.Context(), req) != nil {
-		t.Error("What is not stale should not be resolved.")
+		t.Error("A current set should not be resolved.")
 	}
 
 	c.Step(ttl)
 
 	if want.Due = c.Now().Add(30 * time.Second); s.Resolve(t.Context(), req) == nil {
-		t.Error("A caller that waits should know that it could not be resolved.")
+		t.Error("Resolve should return the error.")
 	}
 
-	check("The set goes on serving then.", s.Resolution(req))
+	check("After an error, the set should stay in use.", s.Resolution(req))
 	wantNoLeftovers(t, s)
 }
 
-// TestRefreshMissing has content installed that no run installs.
+// TestRefreshMissing refreshes content that no run has installed.
 func TestRefreshMissing(t *testing.T) {
 	t.Parallel()
 
@@ -148,21 +148,21 @@ func TestRefreshMissing(t *testing.T) {
 	s := newStore(t, Config{Dir: t.TempDir(), now: c.Now, Installer: src.installer()})
 
 	if got := refreshed(s, req); got.Found || got.Err == nil {
-		t.Errorf("The store should say why it cannot be installed: %+v", got)
+		t.Errorf("The resolution should have the error: %+v", got)
 	}
 
 	src.down = false
-	s.Refresh(req, "me", func() { t.Error("What has just failed should not be tried again at once.") })
+	s.Refresh(req, "me", func() { t.Error("A failed installation should not be tried again at once.") })
 	c.Step(lastBackoff)
 
 	if got := refreshed(s, req); !got.Found || got.Err != nil {
-		t.Errorf("It should be there when its source is back: %+v", got)
+		t.Errorf("The set should be installed once its source is available: %+v", got)
 	}
 
-	s.Refresh(req, "me", func() { t.Error("What is there, and pinned, should not be installed again.") })
+	s.Refresh(req, "me", func() { t.Error("A pinned set should not be installed again.") })
 }
 
-// TestMoves resolves a collection and a project again whose repositories have changed, with the real ansible-galaxy and git.
+// TestMoves has changes in the repositories of a collection and a project, with the real ansible-galaxy and git.
 func TestMoves(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
@@ -192,15 +192,15 @@ func TestMoves(t *testing.T) {
 		do         func()
 		same, fail bool
 	}{
-		{"What is no part of the collection, or in other directories than the project, is no other content.", func() {
+		{"Files outside of the collection and of the project do not change the content.", func() {
 			commit(web, nil)
 			commit(site, map[string]string{"web/large": "smaller\n"})
 		}, true, false},
-		{"Other files of a branch are another collection, whatever their version.", func() {
+		{"Changed files of a branch change the collection, even with the same version.", func() {
 			commit(web, map[string]string{"roles/hello/tasks/main.yml": "[]\n"})
 		}, false, false},
-		{"Other files are another project.", func() { commit(site, map[string]string{"web/prod/site.yml": "[]\n"}) }, false, false},
-		{"What is installed goes on serving when its source is gone.", func() { needs.OK(t, os.RemoveAll(root)) }, true, true},
+		{"Changed files change the project.", func() { commit(site, map[string]string{"web/prod/site.yml": "[]\n"}) }, false, false},
+		{"An installed set stays in use when its source is gone.", func() { needs.OK(t, os.RemoveAll(root)) }, true, true},
 	} {
 		step.do()
 		c.Step(time.Hour)
@@ -214,7 +214,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestResolutionMissing says when a request is resolved again whose set is not there.
+// TestResolutionMissing has requests without a set in the store.
 func TestResolutionMissing(t *testing.T) {
 	t.Parallel()
 
@@ -233,9 +233,9 @@ func TestResolutionMissing(t *testing.T) {
 		req    Request
 		stale  bool
 	}{
-		"Evicted": {reason: "A set that makes room is not installed again before it is due: it would take the room of others.", req: was},
-		"Rotated": {reason: "A credential that rotates resolves nothing.", req: req("collections: [acme.x]", "new")},
-		"Other":   {reason: "Other requirements were never resolved, as nothing was when a store was lost.", req: req("collections: [acme.y]", "old"), stale: true},
+		"Evicted": {reason: "A set that was removed to free space is not installed again before it is due: it would need the space of others.", req: was},
+		"Rotated": {reason: "A rotated credential does not make a request stale.", req: req("collections: [acme.x]", "new")},
+		"Other":   {reason: "Other requirements were never resolved, as after the loss of a store.", req: req("collections: [acme.y]", "old"), stale: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, src := newClock(), &source{files: 1}
@@ -251,7 +251,7 @@ func TestResolutionMissing(t *testing.T) {
 			c.Step(time.Second)
 
 			if r := s.Resolution(tc.req); !r.Stale {
-				t.Errorf("\nOnce the TTL has passed it is due.\nResolution(...): %+v", r)
+				t.Errorf("\nAfter the TTL, the request should be due.\nResolution(...): %+v", r)
 			}
 		})
 	}
@@ -266,8 +266,8 @@ func TestResolutionNever(t *testing.T) {
 		want         Resolution
 	}{
 		"Pinned":  {reason: "Pinned content is never stale.", text: "collections: [{name: a.b, version: 1.0.0}]", ttl: time.Hour},
-		"NoTTL":   {reason: "Without a TTL no content is.", text: "collections: [a.b]"},
-		"Nothing": {reason: "Nothing is there always.", ttl: time.Hour, want: Resolution{Found: true}},
+		"NoTTL":   {reason: "Without a TTL, no content is stale.", text: "collections: [a.b]"},
+		"Nothing": {reason: "A request that requires no content is always found.", ttl: time.Hour, want: Resolution{Found: true}},
 	} {
 		s := newStore(t, Config{Dir: t.TempDir(), TTL: tc.ttl})
 		if diff := cmp.Diff(tc.want, s.Resolution(request(t, inputs.Inputs{Requirements: tc.text}))); diff != "" {
@@ -276,7 +276,7 @@ func TestResolutionNever(t *testing.T) {
 	}
 }
 
-// TestRefreshBounded has a source that answers when it is told to.
+// TestRefreshBounded has a source that answers when the test lets it.
 func TestRefreshBounded(t *testing.T) {
 	t.Parallel()
 
@@ -326,7 +326,7 @@ func TestRefreshBounded(t *testing.T) {
 		}
 	}
 
-	// Two hang, three wait. Runs do not.
+	// Two refreshes hang, and three wait. Runs do not wait.
 	<-started
 	<-started
 
@@ -334,7 +334,7 @@ func TestRefreshBounded(t *testing.T) {
 		ensure(t, s, req)
 
 		if r := s.Resolution(req); !r.Stale {
-			t.Errorf("\nContent is stale until it was resolved.\nResolution(...): %+v", r)
+			t.Errorf("\nContent should be stale until it was resolved.\nResolution(...): %+v", r)
 		}
 	}
 
@@ -342,23 +342,23 @@ func TestRefreshBounded(t *testing.T) {
 
 	got := map[string]bool{<-woken: true, <-woken: true}
 	if len(got) != 2 {
-		t.Errorf("\nEach who waits is woken once: got %v", got)
+		t.Errorf("\nEach caller should be woken once: got %v", got)
 	}
 
 	<-started
 	s.Stop()
 
 	if diff := cmp.Diff(int32(maxRefreshes), most.Load()); diff != "" {
-		t.Errorf("\nA bounded number is resolved at a time: -want, +got:\n%s", diff)
+		t.Errorf("\nThe number of refreshes at a time should be bounded: -want, +got:\n%s", diff)
 	}
 
 	if n := running.Load(); n != 0 {
-		t.Errorf("\nNothing is left running when the store was stopped: got %d", n)
+		t.Errorf("\nNo task should run after the store was stopped: got %d", n)
 	}
 
 	c.Step(24 * time.Hour)
 
-	s.Refresh(reqs[0], "late", func() { t.Error("a store that was stopped wakes no object") })
+	s.Refresh(reqs[0], "late", func() { t.Error("a stopped store should not wake a caller") })
 	s.Stop()
 	wantNoLeftovers(t, s)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestRepair damages a set.
+// TestRepair has damaged sets.
 func TestRepair(t *testing.T) {
 	t.Parallel()
 
@@ -21,10 +21,10 @@ func TestRepair(t *testing.T) {
 		damage  func(dir string) error
 		damaged bool
 	}{
-		"Nothing":    {reason: "A set that is as it was serves.", damage: func(string) error { return nil }},
+		"Nothing":    {reason: "An unchanged set is used.", damage: func(string) error { return nil }},
 		"NoManifest": {reason: "A set without a manifest is replaced.", damage: func(dir string) error { return os.Remove(dir + "/" + installed.File) }, damaged: true},
-		"Missing":    {reason: "Or one that is not there at all.", damage: os.RemoveAll, damaged: true},
-		"OtherSchema": {reason: "Or one that was installed under other rules.", damage: func(dir string) error {
+		"Missing":    {reason: "A missing set is installed again.", damage: os.RemoveAll, damaged: true},
+		"OtherSchema": {reason: "A set of another schema is replaced.", damage: func(dir string) error {
 			m, err := installed.Read(dir)
 			if err != nil {
 				return err
@@ -55,11 +55,11 @@ func TestRepair(t *testing.T) {
 				}
 
 				if names, err := os.ReadDir(filepath.Dir(second.Dir)); err != nil || len(names) != 1 {
-					t.Errorf("\nWhat was damaged goes: got %v, %v", names, err)
+					t.Errorf("\nThe damaged set should be removed: got %v, %v", names, err)
 				}
 
 				if m, err := installed.Read(second.Dir); err != nil || len(m.Collections) != 1 {
-					t.Errorf("\nWhat serves is intact.\nEnsure(...): %+v, %v", m, err)
+					t.Errorf("\nThe set in use should be intact.\nEnsure(...): %+v, %v", m, err)
 				}
 			})
 		}

@@ -15,29 +15,28 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/mac"
 )
 
-// A Request for the content set that a run needs.
+// A Request describes the content set that a run needs.
 type Request struct {
 	galaxy.Request
 
-	// Tenant that the set is installed for: tenants take turns in installing.
+	// Tenant of the run. Tenants take turns in installations.
 	Tenant string
-	// Timeout of the installation, from when it begins; 0 means none.
+	// Timeout of the installation, from its beginning; 0 means none.
 	Timeout time.Duration
-	// Asked is what a user has asked for the run with: the installation is tried also when it
-	// has failed just before. It is empty for other runs.
+	// Asked identifies the request of a user for the run; empty for other runs. With it, an installation is tried again
+	// at once after a failure.
 	Asked string
 }
 
-// NewRequest returns the request for the content that the inputs need. The
-// error names what is wrong in the configuration's requirements, or which role
-// contradicts them.
+// NewRequest returns the request for the content that the inputs need. The error is about the requirements of the
+// configuration, or names a role that contradicts them.
 func NewRequest(in inputs.Inputs) (Request, error) {
 	r, err := galaxy.NewRequest(in)
 	if err != nil {
 		return Request{}, err
 	}
 
-	if r.Requirements.Empty() { // Verification cannot be satisfied when nothing is installed.
+	if r.Requirements.Empty() {
 		err = installed.VerifyNothing(in.Verification)
 	} else if in.Execution.Content == common.ContentImage {
 		err = errors.New("roles, requirements and projects are not installed where spec.execution.content is Image: " +
@@ -51,24 +50,23 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 	return Request{Request: r}, nil
 }
 
-// MayNeed is true for inputs that need content to be installed, on some machines at least: an image
-// may have a role that is not there on another one. It is false for inputs with a mistake.
+// MayNeed is true for inputs that need an installation of content on some machine: a role that one image contains may
+// be missing in another one. It is false for invalid inputs.
 func MayNeed(in inputs.Inputs) bool {
-	in.Env = nil // Nothing is on a path then.
+	in.Env = nil // Without search paths, no role is found on this machine.
 	r, err := NewRequest(in)
 
 	return err == nil && !r.Requirements.Empty()
 }
 
-// digest of the set that is requested, an HMAC-SHA256 cut to 128 bits in hexadecimal;
-// empty when nothing is required. It is keyed since credentials are part of it and it
-// is shown in the status.
+// digest returns the digest of a request, an HMAC-SHA256 cut to 128 bits, in hexadecimal; empty if the request requires
+// no content. It has a key, since it covers credentials and is shown in the status.
 func (s *Store) digest(req Request) string {
 	if req.Requirements.Empty() {
 		return ""
 	}
 
-	text, _ := json.Marshal(struct { //nolint:errchkjson,musttag // It is hashed, and nothing in it cannot be encoded.
+	text, _ := json.Marshal(struct { //nolint:errchkjson,musttag // The text is only hashed, and JSON can represent all values.
 		Schema int
 		Tools  string
 		Given  any
@@ -77,7 +75,8 @@ func (s *Store) digest(req Request) string {
 	return hex.EncodeToString(mac.Sum(s.config.Key, "content", text)[:16])
 }
 
-// lasting is the digest of a request with the sources of credentials that rotate in place of their values.
+// lasting returns the digest of a request that does not change when credentials rotate: it has their sources instead of
+// their values.
 func (s *Store) lasting(req Request) string {
 	req.Credentials = slices.Clone(req.Credentials)
 	for i := range req.Credentials {

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// TestDigest says which inputs share an installed set.
+// TestDigest tests which inputs share an installed set.
 func TestDigest(t *testing.T) {
 	const config = "[defaults]\nforks=5\n[galaxy]\nserver=s\n"
 
@@ -42,32 +42,32 @@ func TestDigest(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		in     inputs.Inputs
-		// own environment of the provider, beside that of the key and the tools.
+		// own is an additional variable in the provider's environment.
 		key, tools, own string
 		same            bool
 	}{
-		"Same":         {reason: "The digest does not depend on chance.", in: same, same: true},
-		"Requirements": {reason: "Other requirements are another set.", in: in(func(in *inputs.Inputs) { in.Requirements = "collections: [a.c]" })},
-		"Project":      {reason: "So is a project.", in: in(func(in *inputs.Inputs) { in.Parameters.Project = &common.Project{Src: "https://git.example.org/x.git"} })},
-		"AnyVariable":  {reason: "All that variables can do is not known.", in: env("ANSIBLE_FORKS", "6")},
-		"NoText":       {reason: "Bytes that are no text count, too.", in: env("ANSIBLE_GALAXY_SERVER", "s\xff")},
-		"Credentials":  {reason: "A configuration that may not read a source does not get what another was given.", in: file(0, "y")},
-		"KnownHosts":   {reason: "Hosts are known by it.", in: file(4, "y")},
-		"NotGiven":     {reason: "What the installer is not given changes nothing.", in: file(2, "y"), same: true},
-		"Sections":     {reason: "Only Ansible can tell which settings count.", in: file(1, "[defaults]\nforks=6\n[galaxy]\nserver=s\n")},
-		"Grant":        {reason: "A path that may not be read is not read by way of another configuration.", in: in(func(in *inputs.Inputs) { in.Grant.Read = []string{"/a"} })},
-		"Keyring":      {reason: "Other keys sign other content.", in: file(3, "other")},
-		"Signatures":   {reason: "What must be signed twice is not what is signed once.", in: in(func(in *inputs.Inputs) { in.Verification.Signatures = "all" })},
-		"Revision": {reason: "Only content of that revision is served.", in: in(func(in *inputs.Inputs) {
+		"Same":         {reason: "The digest is deterministic.", in: same, same: true},
+		"Requirements": {reason: "Other requirements change the digest.", in: in(func(in *inputs.Inputs) { in.Requirements = "collections: [a.c]" })},
+		"Project":      {reason: "A project changes the digest.", in: in(func(in *inputs.Inputs) { in.Parameters.Project = &common.Project{Src: "https://git.example.org/x.git"} })},
+		"AnyVariable":  {reason: "Every variable changes the digest, since its effects are not known.", in: env("ANSIBLE_FORKS", "6")},
+		"NoText":       {reason: "Bytes that are not valid UTF-8 change the digest.", in: env("ANSIBLE_GALAXY_SERVER", "s\xff")},
+		"Credentials":  {reason: "A configuration without access to a source does not get content of another one.", in: file(0, "y")},
+		"KnownHosts":   {reason: "known_hosts authenticates sources.", in: file(4, "y")},
+		"NotGiven":     {reason: "A credential that the installer does not get has no effect.", in: file(2, "y"), same: true},
+		"Sections":     {reason: "The whole ansible.cfg counts, since only Ansible knows which settings have an effect.", in: file(1, "[defaults]\nforks=6\n[galaxy]\nserver=s\n")},
+		"Grant":        {reason: "A configuration without a right to a path does not get content from it.", in: in(func(in *inputs.Inputs) { in.Grant.Read = []string{"/a"} })},
+		"Keyring":      {reason: "Another keyring changes the digest.", in: file(3, "other")},
+		"Signatures":   {reason: "Another number of signatures changes the digest.", in: in(func(in *inputs.Inputs) { in.Verification.Signatures = "all" })},
+		"Revision": {reason: "A required revision changes the digest.", in: in(func(in *inputs.Inputs) {
 			in.Verification.Collections = []common.VerifiedContent{{Name: "a.b", Revision: strings.Repeat("0", 64)}}
 		})},
-		"NotVerified": {reason: "Content that was not verified is not served.", in: in(func(in *inputs.Inputs) { in.Verification = nil })},
+		"NotVerified": {reason: "Unverified content is another set.", in: in(func(in *inputs.Inputs) { in.Verification = nil })},
 		"Tools":       {reason: "Another ansible-galaxy may install something else.", in: same, tools: "2.20"},
-		"Key":         {reason: "Without the key no digest can be guessed.", in: same, key: "other"},
-		"Proxy":       {reason: "What comes over another proxy may be something else.", in: same, own: "HTTPS_PROXY=b"},
-		"Path":        {reason: "So may what other programs install.", in: same, own: "PATH=/usr/bin"},
+		"Key":         {reason: "Another key changes the digest.", in: same, key: "other"},
+		"Proxy":       {reason: "Another proxy may change the content.", in: same, own: "HTTPS_PROXY=b"},
+		"Path":        {reason: "Other programs may change the content.", in: same, own: "PATH=/usr/bin"},
 		"TimeZone":    {reason: "The time zone is not given to the installer.", in: same, own: "TZ=Europe/Berlin", same: true},
-		"Other":       {reason: "Nor is what is the provider's only.", in: same, own: "HOSTNAME=pod-2", same: true},
+		"Other":       {reason: "The installer does not get other variables of the provider.", in: same, own: "HOSTNAME=pod-2", same: true},
 	}
 
 	digest := func(in inputs.Inputs, key, tools, own string) string {

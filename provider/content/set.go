@@ -1,9 +1,8 @@
-// Package content keeps the collections, roles and projects that runs require. A Request, which
-// is made from the inputs of a run, becomes a content Set: a directory that is named by
-// the digest of all that ansible-galaxy is given for it, is installed once for all equal
-// requests, and never changes. The Store finds sets, has package galaxy install them,
-// resolves again what is not pinned, and removes sets that no run uses. Backends of
-// runs call Ensure, the pool calls Await, and reconcilers call Resolution and Refresh.
+// Package content stores the collections, roles and projects that runs require. A Request, which is made from the
+// inputs of a run, resolves to a content Set: a directory that is installed once for all equal requests, and never
+// changes. Its name is a digest of the inputs of ansible-galaxy. The Store finds sets, installs them with package
+// galaxy, resolves requests again that are not pinned, and removes unused sets. Backends of runs call Ensure, the pool
+// calls Await, and reconcilers call Resolution and Refresh.
 package content
 
 import (
@@ -14,28 +13,27 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 )
 
-// A Set of collections and roles, and a project, that is installed in a directory. The zero
-// value is the set of content that requires nothing.
+// A Set is a directory with installed collections and roles, and a project. The zero value is the set of a request that
+// requires no content.
 type Set struct {
 	common.Content
 
-	// Dir holds the set, read only.
+	// Dir is the directory of the set. It must not be changed.
 	Dir string
 }
 
-// Known returns the set that a status shows; the zero value when it shows none.
+// Known returns the set in a status, without a directory; the zero value for nil.
 func Known(c *common.Content) Set {
 	return Set{Content: *cmp.Or(c, &common.Content{}).DeepCopy()}
 }
 
-// CollectionsPath is where Ansible finds the collections; empty for the zero
-// value.
+// CollectionsPath returns the directory of the collections; empty for the zero value.
 func (s Set) CollectionsPath() string { return s.path(galaxy.CollectionsDir) }
 
-// RolesPath is where Ansible finds the roles; empty for the zero value.
+// RolesPath returns the directory of the roles; empty for the zero value.
 func (s Set) RolesPath() string { return s.path(galaxy.RolesDir) }
 
-// ProjectPath is where the project is; empty for a set without one.
+// ProjectPath returns the directory of the project; empty for a set without a project.
 func (s Set) ProjectPath() string {
 	if s.Project == nil {
 		return ""

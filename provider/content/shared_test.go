@@ -21,8 +21,8 @@ import (
 
 const lease = time.Hour
 
-// TestShared has stores, as those of Pods are, that install the same into one directory at the same time, and one that has
-// ended in the middle.
+// TestShared has stores, like those of Pods, that install the same set into one directory at the same time, and one
+// store that was killed during an installation.
 func TestShared(t *testing.T) {
 	t.Parallel()
 
@@ -44,7 +44,7 @@ func TestShared(t *testing.T) {
 				return err
 			}
 
-			// No half of a set is ever seen.
+			// Every set in the directory is complete.
 			names, err := os.ReadDir(filepath.Join(dir, "sets"))
 			seen.Add(int32(len(names)))
 			half.Done()
@@ -71,7 +71,7 @@ func TestShared(t *testing.T) {
 			dirs[set.Dir] = true
 
 			if m, err := installed.Read(set.Dir); err != nil || m.Bytes < 20*block {
-				t.Errorf("%s is no complete set: %v", set.Dir, err)
+				t.Errorf("%s is not a complete set: %v", set.Dir, err)
 			}
 		})
 	}
@@ -84,7 +84,7 @@ func TestShared(t *testing.T) {
 	dirs[set.Dir] = true
 
 	if len(dirs) != 1 || seen.Load() != 0 || src.tries.Load() != 0 {
-		t.Errorf("All should use one set, complete: %v, %d seen before, %d installed again", dirs, seen.Load(), src.tries.Load())
+		t.Errorf("All stores should use one complete set: %v, %d seen before, %d installed again", dirs, seen.Load(), src.tries.Load())
 	}
 
 	w, err := later.newWorkspace("of a process that was killed")
@@ -97,12 +97,12 @@ func TestShared(t *testing.T) {
 		newStore(t, Config{Dir: dir, Lease: lease, now: func() time.Time { return time.Now().Add(after) }})
 
 		if want := after == lease; exists(w.Set) != want || exists(trash) {
-			t.Errorf("What was being removed goes at once, and what a process has left once it cannot be in use: after %s it should be there: %t", after, want)
+			t.Errorf("Trash should be removed at once, and a workspace once it cannot be in use: after %s it should exist: %t", after, want)
 		}
 	}
 }
 
-// TestSharedEviction removes sets that no run can be using, and only these.
+// TestSharedEviction removes only sets that no run can be using.
 func TestSharedEviction(t *testing.T) {
 	t.Parallel()
 
@@ -118,7 +118,7 @@ func TestSharedEviction(t *testing.T) {
 	ensure(t, open(), requires(t, "b"))
 
 	if !exists(a.Dir) {
-		t.Fatal("A set stays for as long as the run may take that it was given to.")
+		t.Fatal("A set should stay for the longest duration of a run that may use it.")
 	}
 
 	late := open()
@@ -127,18 +127,18 @@ func TestSharedEviction(t *testing.T) {
 	open()
 
 	if exists(a.Dir) {
-		t.Error("Then it goes.")
+		t.Error("The set should be removed after that.")
 	}
 
 	if ensure(t, late, requires(t, "a")); src.tries.Load() != 3 {
-		t.Errorf("It is installed again, also by a store that has seen it before: %d installations", src.tries.Load())
+		t.Errorf("The set should be installed again, also by a store that has used it before: %d installations", src.tries.Load())
 	}
 
 	wantNoLeftovers(t, late)
 }
 
-// TestSharedResolvedAgain has a process that finds other content for the same request, and
-// credentials that are not to be in the store.
+// TestSharedResolvedAgain has a process that resolves the same request to other content, and
+// credentials that must not be in the store.
 func TestSharedResolvedAgain(t *testing.T) {
 	t.Parallel()
 
@@ -168,10 +168,10 @@ func TestSharedResolvedAgain(t *testing.T) {
 
 	names, err := os.ReadDir(private)
 	if err != nil || len(names) > 0 {
-		t.Errorf("Nothing private should be left: %v, %v", names, err)
+		t.Errorf("No private files should be left: %v, %v", names, err)
 	}
 
 	if diff := cmp.Diff(second.Resolution(req).Set.Dir, got.Dir); diff != "" {
-		t.Errorf("Others find what was resolved last: -want, +got:\n%s", diff)
+		t.Errorf("Other processes should use the last set: -want, +got:\n%s", diff)
 	}
 }

@@ -1,6 +1,6 @@
 package content
 
-// refusals are what goes wrong with a server of each kind, and what users read then.
+// refusals returns cases of errors with servers of each type, and their messages.
 func refusals() map[string]sourceCase {
 	hub := "[galaxy]\nserver_list = hub\n[galaxy_server.hub]\nurl = $HUB/\n"
 
@@ -17,36 +17,36 @@ func refusals() map[string]sourceCase {
 
 	return map[string]sourceCase{
 		"WrongToken": {
-			reason: "Where a token goes is said.", requirements: "collections: [acme.web]",
+			reason: "The message names the place of a token.", requirements: "collections: [acme.web]",
 			credentials: map[string]string{"ansible.cfg": hub + "token = nonsense\n"},
 			err:         "collections: Error when finding available api versions from hub ($HUB/) (HTTP Code: 401, Message: Unauthorized)" + token,
 		},
 		"UnknownCA": {
-			reason: "A private authority is to be given.", requirements: "collections: [acme.web]",
+			reason: "The message tells how to configure a private authority.", requirements: "collections: [acme.web]",
 			credentials: map[string]string{"ansible.cfg": cfgToken, "ca.crt": ""},
 			err:         "collections: Unknown error when attempting to call Galaxy at '$HUB/api': certificate verify failed: unable to get local issuer certificate" + authority,
 		},
 		"UnknownCollection": {
-			reason: "A version that is nowhere is named.", requirements: "collections: [{name: acme.base, version: '>=2,<3'}]",
+			reason: "The message names a missing version.", requirements: "collections: [{name: acme.base, version: '>=2,<3'}]",
 			err: "collections: Failed to resolve the requested dependencies map. Could not satisfy the following requirements: acme.base:>=2,<3 (direct request)",
 		},
 		"Down": {
-			reason: "A server that is down is named.", requirements: "collections: [acme.base]",
+			reason: "The message names an unavailable server.", requirements: "collections: [acme.base]",
 			vars: map[string]string{"ANSIBLE_GALAXY_SERVER": "http://127.0.0.1:1"},
 			err:  "collections: Unknown error when attempting to call Galaxy at 'http://127.0.0.1:1/api': Connection refused",
 		},
 		"GitWrongPassword": {
-			reason: "The credential with the password is named.", requirements: "roles: [{src: $GIT/motd.git}]",
+			reason: "The message names the credential with the password.", requirements: "roles: [{src: $GIT/motd.git}]",
 			credentials: map[string]string{".git-credentials": "https://me:nonsense@$GITHOST\n"},
 			err:         motd + "Authentication failed for '$GIT/motd.git/'" + login,
 		},
 		"GitUnknownCA": {
-			reason: "A private authority is to be given.", requirements: "collections: [$GIT/tools.git]",
+			reason: "The message tells how to configure a private authority.", requirements: "collections: [$GIT/tools.git]",
 			credentials: map[string]string{".git-credentials": gitLogin, "ca.crt": ""},
 			err:         cloned + "`$GIT/tools.git`: unable to access '$GIT/tools.git/': server certificate verification failed" + authority,
 		},
 		"SSHNoKnownHosts": {
-			reason: "Without known hosts ssh trusts none, and where they go is said.", requirements: "roles: [{src: $SSH/motd.git}]",
+			reason: "Without known_hosts, ssh trusts no host. The message names the place of host keys.", requirements: "roles: [{src: $SSH/motd.git}]",
 			credentials: map[string]string{"id_rsa": "$KEY"},
 			err:         motd + "No ED25519 host key is known for [127.0.0.1]:$SSHPORT and you have requested strict checking" + known,
 		},
@@ -56,18 +56,18 @@ func refusals() map[string]sourceCase {
 			err:         motd + "Host key for [127.0.0.1]:$SSHPORT has changed and you have requested strict checking" + known,
 		},
 		"SSHWrongKey": {
-			reason: "Where a key goes is said.", requirements: "collections: [$SSH/tools.git]",
+			reason: "The message names the place of a private key.", requirements: "collections: [$SSH/tools.git]",
 			credentials: map[string]string{"id_rsa": "$OTHERKEY", "known_hosts": "$KNOWN"},
 			err:         cloned + "`ssh://$USER@127.0.0.1:$SSHPORT$ROOT/tools.git`: $USER@127.0.0.1: Permission denied (publickey)" + key,
 		},
 		"SSHNotAKey": {
-			reason: "So it is when it is no key.", requirements: "collections: [$SSH/tools.git]",
+			reason: "The message names the expected format of a private key.", requirements: "collections: [$SSH/tools.git]",
 			credentials: map[string]string{"id_rsa": "nonsense", "known_hosts": "$KNOWN"},
 			err: cloned + "`ssh://$USER@127.0.0.1:$SSHPORT$ROOT/tools.git`: Load key id_rsa: error in libcrypto; " +
 				"it must be a private key without a passphrase, as ssh-keygen writes it",
 		},
 		"TarballNoPassword": {
-			reason: "Where a password goes is said.", requirements: "collections: [$FILES/acme-base-1.5.0.tar.gz]",
+			reason: "The message names the place of a password.", requirements: "collections: [$FILES/acme-base-1.5.0.tar.gz]",
 			err: "collections: Failed to download collection tar from '$FILES/acme-base-1.5.0.tar.gz': HTTP Error 401: Unauthorized" + netrc,
 		},
 	}

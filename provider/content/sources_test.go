@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
-// Credentials that several cases have.
+// Credentials of several cases.
 const (
 	cfgToken = "[galaxy]\nserver_list = hub\n[galaxy_server.hub]\nurl = $HUB/\ntoken = $SECRET\n"
 	cfgBasic = "[galaxy]\nserver_list = hub\n[galaxy_server.hub]\nurl = $HUB/api/\nusername = me\npassword = $SECRET\n"
@@ -29,12 +29,12 @@ const (
 	netLogin = "machine $FILEHOST login me password $SECRET\n"
 )
 
-// noRevision compares content without revisions and servers, which differ from one test to the
-// next.
+// noRevision ignores revisions and servers, which differ in each
+// test.
 var noRevision = cmpopts.IgnoreFields(common.ContentItem{}, "Revision", "Source")
 
-// A sourceCase installs from a server. The credentials have the certificate of the authority, ca.crt, unless they say
-// otherwise, and the public server is that of ansible-galaxy.
+// A sourceCase installs from a server. The credentials have the certificate of the authority, ca.crt, unless the case
+// sets it, and ansible-galaxy uses the public server of the test.
 type sourceCase struct {
 	reason       string
 	requirements string
@@ -43,13 +43,13 @@ type sourceCase struct {
 	vars         map[string]string
 
 	collections, roles []common.ContentItem
-	// version of the project, and its files, where it matters which they are.
+	// version of the project, and its files; empty to not compare them.
 	version string
 	files   []string
 	err     string
 }
 
-// check cases.
+// check tests cases.
 func (w *world) check(t *testing.T, cases map[string]sourceCase) {
 	t.Helper()
 
@@ -92,7 +92,7 @@ func (w *world) check(t *testing.T, cases map[string]sourceCase) {
 	}
 }
 
-// TestSources installs from a server of each kind, with the real ansible-galaxy, git and ssh.
+// TestSources installs from servers of each type, with the real ansible-galaxy, git and ssh.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
@@ -102,7 +102,7 @@ func TestSources(t *testing.T) {
 	t.Run("Content", func(t *testing.T) {
 		t.Cleanup(func() {
 			if got := strings.Join(w.public.Requests(), "\n"); strings.Count(got, "/artifacts/") != 1 {
-				t.Errorf("\nThe first server that has a version is asked for it: the other served one collection only, which was to come from there.\n%s", got)
+				t.Errorf("\nOnly the server of a collection should be used: the other server should have served one collection only.\n%s", got)
 			}
 		})
 		w.check(t, contents())
@@ -113,7 +113,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// contents are collections and roles.
+// contents returns cases of collections and roles.
 func contents() map[string]sourceCase {
 	web := func(version string) []common.ContentItem {
 		return []common.ContentItem{{Name: "acme.base", Version: "1.5.0"}, {Name: "acme.web", Version: version}}
@@ -123,11 +123,11 @@ func contents() map[string]sourceCase {
 
 	return map[string]sourceCase{
 		"GalaxyToken": {
-			reason: "A range brings the latest version in it, and what that depends on.", requirements: "collections: [{name: acme.web, version: '>=1.0.0,<2.0.0'}]",
+			reason: "A range resolves to its latest version, with the dependencies.", requirements: "collections: [{name: acme.web, version: '>=1.0.0,<2.0.0'}]",
 			credentials: map[string]string{"ansible.cfg": cfgToken}, collections: web("1.2.0"),
 		},
 		"GalaxyPassword": {
-			reason: "Without a version the latest is meant.", requirements: "collections: [acme.web]",
+			reason: "Without a version, the latest version is installed.", requirements: "collections: [acme.web]",
 			credentials: map[string]string{"ansible.cfg": cfgBasic}, collections: web("2.0.0"),
 		},
 		"GalaxyTokenFile": {
@@ -137,7 +137,7 @@ func contents() map[string]sourceCase {
 			collections: web("1.0.0"),
 		},
 		"AutomationHub": {
-			reason: "A hub has its own login; other servers come after it.", requirements: "collections: [{name: acme.web, version: '>=1,<2'}]",
+			reason: "A hub has a login of its own, and other servers follow it in the list.", requirements: "collections: [{name: acme.web, version: '>=1,<2'}]",
 			credentials: map[string]string{"ansible.cfg": cfgHub}, collections: web("1.2.0"),
 		},
 		"ServerOfRequirement": {
@@ -146,18 +146,18 @@ func contents() map[string]sourceCase {
 			collections: []common.ContentItem{{Name: "acme.base", Version: "1.5.0"}},
 		},
 		"GitHTTPS": {
-			reason:       "Of several passwords git finds the one for the host and port.",
+			reason:       "git uses the password for the host and port.",
 			requirements: "{collections: [{name: $GIT/tools.git, version: v1}], roles: [{src: $GIT/motd.git, version: v1}]}",
 			credentials:  map[string]string{".git-credentials": gitLogin}, collections: tools, roles: motd,
 		},
 		"GitNetrc": {
-			reason:       "git reads a .netrc, too. A directory of the provider's image has collections.",
+			reason:       "git reads a .netrc. A directory of the provider's image may contain collections.",
 			requirements: "{collections: [{name: $ROOT/tools.git, type: dir}], roles: [{src: $GIT/motd.git, version: v1}]}",
 			credentials:  map[string]string{".netrc": netLogin}, vars: map[string]string{"GIT_SSL_CAINFO": "ca.crt"}, collections: tools, roles: motd,
 		},
 		"Mixed": {
-			reason: "A key and known hosts are all that ssh needs, archives have a password of a .netrc, and a server has the latest version of a role. " +
-				"A galaxy.yml may choose files with directives, for which ansible-galaxy needs another Python package.",
+			reason: "ssh needs only a key and known_hosts, archives use a password of a .netrc, and a server has the latest version of a role. " +
+				"A galaxy.yml may have a manifest with directives, for which ansible-galaxy needs another Python package.",
 			requirements: "{collections: [{name: $SSH/tools.git, type: git}, $FILES/acme-base-1.5.0.tar.gz, {name: 'file://$ROOT/chosen.git', type: git}], " +
 				"roles: [{src: $SSH/motd.git, version: v1}, {src: $FILES/issue.tar.gz, name: archive}, {name: issue, src: acme.issue}]}",
 			credentials: map[string]string{"id_ed25519": "$KEY", "known_hosts": "$KNOWN", ".netrc": netLogin},
@@ -165,7 +165,7 @@ func contents() map[string]sourceCase {
 			roles:       []common.ContentItem{{Name: "archive"}, {Name: "issue", Version: "1.1.0"}, motd[0]},
 		},
 		"GitSSHKeyOfAnsible": {
-			reason:       "The key may have any name that ansible.cfg mentions, and need not end in a newline.",
+			reason:       "The key may have any name that ansible.cfg contains, and no newline at its end.",
 			requirements: "roles: [{src: $SSH/motd.git, version: v1}]",
 			credentials: map[string]string{
 				"ansible.cfg": "[defaults]\nprivate_key_file = deploy\n", "deploy": "$KEY", "id_rsa": "$OTHERKEY", "known_hosts": "$KNOWN",
@@ -175,7 +175,7 @@ func contents() map[string]sourceCase {
 	}
 }
 
-// TestSourcesAuthorities has the authority of a server in the system's directory,
+// TestSourcesAuthorities has the authority of one server in the directory of the system,
 // and another one in the configuration.
 func TestSourcesAuthorities(t *testing.T) {
 	t.Parallel()
@@ -203,6 +203,6 @@ func TestSourcesAuthorities(t *testing.T) {
 	}))
 
 	if diff := cmp.Diff([]common.ContentItem{{Name: "issue"}, {Name: "motd"}}, set.Roles, noRevision); diff != "" {
-		t.Errorf("\nThe authorities of the system go on counting.\nEnsure(...): -want, +got:\n%s", diff)
+		t.Errorf("\nThe authorities of the system should stay valid.\nEnsure(...): -want, +got:\n%s", diff)
 	}
 }

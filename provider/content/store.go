@@ -19,80 +19,76 @@ import (
 )
 
 const (
-	// maxSize of the sets on disk, in bytes. Above it, sets that no run uses are removed.
+	// maxSize is the size of the sets on disk, in bytes, above which unused sets are removed.
 	maxSize = 10 << 30
-	// maxInstalls at a time for callers of Ensure, of which one tenant has all but one at most.
+	// maxInstalls is the largest number of installations at a time for callers of Ensure. One tenant has all but one at
+	// most.
 	maxInstalls = 4
-	// maxResolved is of how many requests it is remembered when they were resolved.
+	// maxResolved is the number of requests with a known time of their last resolution.
 	maxResolved = 10000
 )
 
-// A Store has content sets, each in a directory of its own. A set is installed once and never
-// changes. A request that is not pinned may later resolve to other versions, which are another
-// set. The new set is then the current one of the request; the old one is removed when the last
-// run that uses it has ended.
+// A Store keeps content sets, each in a directory of its own. A set is installed once and never changes. A request that
+// is not pinned may later resolve to other versions: to another set, which becomes the current set of the request. The
+// old set is removed when the last run that uses it has ended.
 type Store struct {
 	config Config
 
-	// background is done when the store is stopped.
+	// background is the context of tasks. It is done when the store is stopped.
 	background context.Context //nolint:containedctx // Tasks outlive the calls that begin them.
 	stop       context.CancelFunc
 	working    sync.WaitGroup
-	// refreshPlaces are for refreshes, installPlaces for installations that callers of
-	// Ensure wait for.
+	// refreshPlaces limits refreshes, and installPlaces limits installations for callers of Ensure.
 	refreshPlaces, installPlaces *share.Gate
 
 	mu sync.Mutex
 	// entries by their directories.
 	entries map[string]*entry
-	// trash are the directories of what was evicted, see unlock.
+	// trash has the directories of evicted sets, see unlock.
 	trash []string
-	// installing are the requests that are installed now, by digest. Each is closed at its end.
+	// installing has the digests of requests in progress. A channel is closed at the end of its installation.
 	installing map[string]chan struct{}
-	// failed are the failures of requests by digest. Resolved is when requests were resolved, by what lasts of them,
-	// for those whose set is not there: it was removed, or a credential has rotated.
+	// failed has the failures of requests by digest. resolved has the times of resolutions by lasting digest, for requests
+	// without a set in the store: the set was removed, or a credential has rotated.
 	failed, resolved *lru.Cache
-	// tasks in progress, by their keys, and those that callers of Await wait for, or have waited for.
+	// tasks are the tasks in progress, by key. awaited are the tasks that callers of Await wait for, or have waited for.
 	tasks   map[string]*task
 	awaited map[types.UID]*task
 }
 
 // A Config of a store.
 type Config struct {
-	// Dir of the store, which is made if need be.
+	// Dir is the directory of the store. It is made if needed.
 	Dir string
-	// Private is a directory for the files of installations that are not content, credentials
-	// among them. By default it is in Dir.
+	// Private is a directory for files of installations that are not content, such as credentials. By default it is in
+	// Dir.
 	Private string
-	// Lease is how long a run may use a set after Ensure has returned it. With a lease any
-	// number of processes on any number of nodes may share the store, and each of them may be
-	// gone while its run uses a set. 0 means that the store is that of one process.
+	// Lease is the time for which a run may use a set after Ensure has returned it. With a lease, any number of processes
+	// on any number of nodes may share the store, and a process may end while its run still uses a set. 0 means that one
+	// process has the store for itself.
 	Lease time.Duration
-	// Installer of sets.
+	// Installer installs sets.
 	Installer galaxy.Installer
-	// Key of digests, so that they do not let the credentials that went into them be
-	// guessed. Another key installs everything again.
+	// Key of digests, so that credentials cannot be guessed from a digest. With another key, all sets are installed again.
 	Key []byte
-	// Tools is the version of the tools. Another version installs everything again.
+	// Tools is the version of the tools. With another version, all sets are installed again.
 	Tools string
-	// TTL is the time after which a request that is not pinned is resolved again; 0 means
-	// never.
+	// TTL is the time after which a request that is not pinned is resolved again; 0 means never.
 	TTL time.Duration
-	// Metrics of the store; by default they are registered nowhere.
+	// Metrics of the store; nil for metrics that are not registered.
 	Metrics *Metrics
-
-	// For tests: what else the constants are, and the time.
+	// maxSize and maxInstalls override the constants in tests, and now overrides the time.
 	maxSize     int64
 	maxInstalls int
 	now         func() time.Time
 }
 
-// NewStore returns a store in a directory. Without a lease one process may use it at a time. Sets
-// that are there go on serving, installations that were not finished are removed.
+// NewStore returns a store in a directory. Without a lease, only one process may use the directory at a time. Existing
+// sets are used, and unfinished installations are removed.
 func NewStore(c Config) (*Store, error) {
 	var err error
 	if c.Dir, err = filepath.Abs(c.Dir); err != nil {
-		return nil, errors.Wrap(err, "cannot tell where the content store is")
+		return nil, errors.Wrap(err, "cannot find the directory of the content store")
 	}
 
 	c.maxSize, c.maxInstalls = cmp.Or(c.maxSize, maxSize), cmp.Or(c.maxInstalls, maxInstalls)
@@ -131,7 +127,7 @@ func NewStore(c Config) (*Store, error) {
 	return s, err
 }
 
-// makeDirectories of the store, and more.
+// makeDirectories makes the directories of the store, and others.
 func (s *Store) makeDirectories(more ...string) error {
 	for _, dir := range append(more, s.sets(), s.temp(), s.config.Private) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -142,13 +138,13 @@ func (s *Store) makeDirectories(more ...string) error {
 	return nil
 }
 
-// Ensure returns the set that is requested. It installs the set if need be, once for all callers. The set is in use
-// until release is called. The error is a galaxy.InstallError when ansible-galaxy failed, and wraps ENOSPC when there
-// is not enough space. For some time after that the error is a BackoffError, and nothing is tried, unless a user has
-// asked for it.
+// Ensure returns the set of a request. It installs the set if needed, once for all callers. The set is in use until
+// release is called. The error is a galaxy.InstallError if ansible-galaxy failed, and wraps ENOSPC if the disk is full.
+// For some time after a failure, the error is a BackoffError, and the installation is not tried, unless a user requests
+// it.
 //
-// The installation ends when the context is done, or the timeout of the request is over. Then the next caller that
-// waits begins another one: Await is one caller for all that wait for the same.
+// The installation ends when the context is done, or after the timeout of the request. Then the next waiting caller
+// begins another one. Await is one caller of Ensure for all objects that wait for the same request.
 func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(), err error) {
 	digest := s.digest(req)
 	if digest == "" {
@@ -170,7 +166,7 @@ func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(
 	return e.set(), sync.OnceFunc(func() { s.release(e) }), nil
 }
 
-// find the set of a request in the store, which is in use then; nil when there is none.
+// find returns the set of a request in the store, and records its use; nil if there is none.
 func (s *Store) find(digest string) (*entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +186,7 @@ func (s *Store) find(digest string) (*entry, error) {
 	return e, nil
 }
 
-// release a set after it was used.
+// release ends a use of a set.
 func (s *Store) release(e *entry) {
 	s.mu.Lock()
 	defer s.unlock()

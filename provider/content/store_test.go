@@ -38,11 +38,11 @@ func TestEnsureOnce(t *testing.T) {
 	ensure(t, newStore(t, Config{Dir: dir, Installer: src.installer()}), req)
 
 	if n := src.tries.Load(); n != 1 {
-		t.Errorf("\nAll share one installation, which outlives the store.\nEnsure(...): %d installations", n)
+		t.Errorf("\nAll callers should share one installation, which outlives the store.\nEnsure(...): %d installations", n)
 	}
 }
 
-// TestEnsureCanceled has a caller that gives up while another one waits, which then installs the set.
+// TestEnsureCanceled has a caller that gives up while another caller waits, which then installs the set.
 func TestEnsureCanceled(t *testing.T) {
 	t.Parallel()
 
@@ -51,7 +51,7 @@ func TestEnsureCanceled(t *testing.T) {
 	started := make(chan struct{})
 	s := newStore(t, Config{Dir: t.TempDir(), Installer: faked(func(ctx context.Context, _ supervisor.Command) error {
 		if running.Add(1) > 1 {
-			t.Error("There is one installation at a time.")
+			t.Error("There should be one installation at a time.")
 		}
 		defer running.Add(-1)
 
@@ -89,7 +89,7 @@ func TestEnsureCanceled(t *testing.T) {
 	}
 
 	if running.Load() != 0 {
-		t.Error("No installation goes on for callers that have given up.")
+		t.Error("The installation should end when its caller gives up.")
 	}
 
 	wantNoLeftovers(t, s)
@@ -98,11 +98,12 @@ func TestEnsureCanceled(t *testing.T) {
 	cancel()
 
 	if _, _, err := s.Ensure(canceled, requires(t, "x")); !errors.Is(err, context.Canceled) {
-		t.Errorf("\nA caller that has given up already starts nothing.\nEnsure(...): %v", err)
+		t.Errorf("\nA caller with a canceled context should not start an installation.\nEnsure(...): %v", err)
 	}
 }
 
-// newStore runs real programs, if it is given no others, in the environment of the test.
+// newStore returns a store that executes real programs in the environment of the test, unless the config has an
+// installer.
 func newStore(tb testing.TB, c Config) *Store {
 	tb.Helper()
 
@@ -119,7 +120,7 @@ func newStore(tb testing.TB, c Config) *Store {
 	return s
 }
 
-// faked has a function in place of the programs of an installation. Its error says that one has failed.
+// faked returns an installer that calls a function instead of programs. Its error is a failure of the program.
 func faked(run func(ctx context.Context, p supervisor.Command) error) galaxy.Installer {
 	return galaxy.Installer{Run: func(p supervisor.Command, ctx context.Context) (code int, err error) {
 		if run(ctx, p) != nil {
@@ -130,15 +131,15 @@ func faked(run func(ctx context.Context, p supervisor.Command) error) galaxy.Ins
 	}}
 }
 
-// A source has a collection of a number of files, each of one block.
+// A source serves collections with a number of files of one block each.
 type source struct {
 	files int
 	down  bool
-	// tries to install from it.
+	// tries is the number of installations.
 	tries atomic.Int32
 }
 
-// installer does what ansible-galaxy would.
+// installer returns an installer that installs from the source instead of executing ansible-galaxy.
 func (s *source) installer() galaxy.Installer {
 	return faked(func(_ context.Context, p supervisor.Command) error {
 		s.tries.Add(1)
@@ -169,11 +170,11 @@ func wantNoLeftovers(t *testing.T, s *Store) {
 	needs.OK(t, err)
 
 	if len(left) > 0 {
-		t.Errorf("\nNothing half made is left behind.\ntmp: %v", left)
+		t.Errorf("\nNo unfinished files should be left.\ntmp: %v", left)
 	}
 }
 
-// waitFor something that is so in a store, which is locked.
+// waitFor waits for a condition of a store, which is locked during the call.
 func waitFor(s *Store, so func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

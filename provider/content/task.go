@@ -6,24 +6,24 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A task is carried out in the background, once for all callers that wait for the same.
+// A task runs in the background, once for all callers that wait for the same request.
 type task struct {
 	key    string
 	cancel context.CancelFunc
-	// waiting are the callers, with what wakes them.
+	// waiting has the functions that wake the callers.
 	waiting map[types.UID]func()
-	// ended is true once it has, with err.
+	// ended is true once the task has ended, with err.
 	ended bool
 	err   error
 }
 
-// Await has the set of a request installed in the background, see Ensure, if it is not in the store, and returns
-// whether that has ended, and how. Wake is called once when it has. A caller waits for what it has awaited last, and
-// for nothing if that requires nothing; an installation that no caller waits for ends. A caller that awaits the same
-// again is told the same, also when the set was removed meanwhile.
+// Await installs the set of a request in the background, see Ensure, if it is not in the store. It returns whether the
+// installation has ended, and its error. wake is called once at its end. A caller waits only for its last request, and
+// an installation without a caller is canceled. If a caller repeats its last request, the result is the same, even if
+// the set was removed since.
 func (s *Store) Await(caller types.UID, req Request, wake func()) (ended bool, err error) {
 	digest := s.digest(req)
-	key := "install " + digest + " " + req.Timeout.String() + " " + req.Asked // Each that is asked for is another try.
+	key := "install " + digest + " " + req.Timeout.String() + " " + req.Asked // Each request of a user is a new attempt.
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,8 +56,8 @@ func (s *Store) Await(caller types.UID, req Request, wake func()) (ended bool, e
 	return false, nil
 }
 
-// join the task with a key, which begins unless it is in progress. In a store that was stopped none begins. The store
-// is locked.
+// join adds a caller to the task with a key, and starts the task unless it is in progress, or the store is stopped. The
+// store is locked.
 func (s *Store) join(key string, caller types.UID, wake func(), do func(context.Context) error) *task {
 	t := s.tasks[key]
 	if t == nil {
@@ -75,7 +75,8 @@ func (s *Store) join(key string, caller types.UID, wake func(), do func(context.
 	return t
 }
 
-// conclude a task that has ended, and wake its callers. The next process is to do what the end of this one cut short.
+// conclude records the end of a task, and wakes its callers. It does nothing once the store is stopped: the canceled
+// task must not count as a failure, and the next process repeats it.
 func (s *Store) conclude(t *task, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +93,7 @@ func (s *Store) conclude(t *task, err error) {
 	}
 }
 
-// end a task that has ended, or that no caller waits for. The store is locked.
+// end cancels a task that has ended, or that no caller waits for. The store is locked.
 func (s *Store) end(t *task) {
 	t.cancel()
 

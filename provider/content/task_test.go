@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
-// TestAwait has callers wait for content. It is installed once, and for as long as one of them does.
+// TestAwait has callers that wait for content. It is installed once, as long as a caller waits.
 func TestAwait(t *testing.T) {
 	t.Parallel()
 
@@ -37,25 +37,25 @@ func TestAwait(t *testing.T) {
 	x := requires(t, "x")
 	for _, caller := range []types.UID{"a", "b", "c"} {
 		if ended, _ := await(caller, x); ended {
-			t.Fatal("It should not be there.")
+			t.Fatal("The set should not be installed yet.")
 		}
 	}
 
 	<-began
 
 	if ended, err := await("a", Request{}); !ended || err != nil {
-		t.Errorf("What needs nothing should not wait: %v", err)
+		t.Errorf("A request that requires no content should not wait: %v", err)
 	}
 
 	answer <- errors.New("boom")
 
 	if got := map[types.UID]bool{<-woken: true, <-woken: true}; !got["b"] || !got["c"] {
-		t.Errorf("Those that wait still should be woken: %v", got)
+		t.Errorf("The waiting callers should be woken: %v", got)
 	}
 
 	failed, again := &galaxy.InstallError{}, &BackoffError{}
 	if ended, err := await("b", x); !ended || !errors.As(err, &failed) || errors.As(err, &again) {
-		t.Errorf("What has waited should know why in vain: %v", err)
+		t.Errorf("A caller that has waited should get the error: %v", err)
 	}
 
 	await("c", Request{})
@@ -63,7 +63,7 @@ func TestAwait(t *testing.T) {
 	<-woken
 
 	if _, err := await("c", x); !errors.As(err, &again) {
-		t.Errorf("What waits anew should know that it was not tried again: %v", err)
+		t.Errorf("A new caller should get a BackoffError: %v", err)
 	}
 
 	asked := x
@@ -84,7 +84,7 @@ func TestAwait(t *testing.T) {
 
 	for _, caller := range []types.UID{"b", "d"} {
 		if ended, err := await(caller, asked); !ended || err != nil {
-			t.Errorf("It should be there: %t, %v", ended, err)
+			t.Errorf("The set should be installed: %t, %v", ended, err)
 		}
 	}
 
@@ -97,7 +97,7 @@ func TestAwait(t *testing.T) {
 	s.Stop()
 
 	if ended, _ := await("b", requires(t, "z")); ended || len(woken) > 0 {
-		t.Error("In a store that was stopped none should end.")
+		t.Error("No installation should end in a stopped store.")
 	}
 
 	wantNoLeftovers(t, s)

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
-// TestVerification installs collections that are signed, or not, with the real
+// TestVerification installs signed and unsigned collections, with the real
 // ansible-galaxy and gpg.
 func TestVerification(t *testing.T) {
 	needs.Ansible(t)
@@ -49,10 +49,10 @@ func TestVerification(t *testing.T) {
 		cfg, want                      string
 	}{
 		"Signed":     {reason: "One valid signature is enough.", collection: "signed", signatures: "+1"},
-		"Plain":      {reason: "None is not.", collection: "plain", signatures: "+1", want: refused("plain")},
-		"PlainLoose": {reason: "Unless it may be missing.", collection: "plain", signatures: "1"},
+		"Plain":      {reason: "A collection without a signature is refused.", collection: "plain", signatures: "+1", want: refused("plain")},
+		"PlainLoose": {reason: "Without a + the signature may be missing.", collection: "plain", signatures: "1"},
 		"Forged": {
-			reason: "A key that is not in the keyring signs nothing, and settings do not turn that off.", collection: "forged", signatures: "+1", want: refused("forged"),
+			reason: "A signature with a key that is not in the keyring is invalid, and settings cannot turn the verification off.", collection: "forged", signatures: "+1", want: refused("forged"),
 			env: map[string]string{"ANSIBLE_GALAXY_DISABLE_GPG_VERIFY": "1"}, cfg: "[galaxy]\ndisable_gpg_verify = true\nrequired_valid_signature_count = 1\n",
 		},
 	} {
@@ -78,13 +78,13 @@ func TestVerification(t *testing.T) {
 	}
 }
 
-// TestRevisions installs a collection and a role with the real ansible-galaxy, before and after their source has
-// changed what it serves as the same version.
+// TestRevisions installs a collection and a role with the real ansible-galaxy, before and after their source
+// changes the files of the same version.
 func TestRevisions(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
 
-	// try to install what a source with the text serves, in an empty store.
+	// try installs the files of a source with the text in an empty store.
 	try := func(text, ofCollection, ofRole string) (Set, string) {
 		src := t.TempDir()
 		files := sources.Start(t, sources.Files(src), sources.Options{})
@@ -107,7 +107,7 @@ func TestRevisions(t *testing.T) {
 		wantNoLeftovers(t, s)
 
 		if IsOwn(err) {
-			t.Errorf("\nWhat a source serves is no fault of the provider.\nEnsure(...): %v", err)
+			t.Errorf("\nContent of a source should not be the provider's own error.\nEnsure(...): %v", err)
 		}
 
 		return set, needs.Message(err)
@@ -119,23 +119,23 @@ func TestRevisions(t *testing.T) {
 
 	_, said := try("[] # good", "", "")
 	if diff := cmp.Diff(refused, found.ReplaceAllString(said, "R")); diff != "" {
-		t.Fatalf("\nWithout revisions the error says which they are.\nEnsure(...): -want, +got:\n%s", diff)
+		t.Fatalf("\nWithout revisions, the error should have the actual ones.\nEnsure(...): -want, +got:\n%s", diff)
 	}
 
 	good := found.FindAllString(said, -1)
 
 	set, said := try("[] # good", good[0], good[1])
 	if said != "" || set.Roles[0].Revision != good[1] {
-		t.Errorf("\nWhat has its revision is installed, and what is shown is what is to be copied.\nEnsure(...): %v, %q", set.Roles, said)
+		t.Errorf("\nContent with its revision should be installed, and the revisions in the error should be valid.\nEnsure(...): %v, %q", set.Roles, said)
 	}
 
 	_, said = try("[] # evil", good[0], good[1])
 	if diff := cmp.Diff(refused, found.ReplaceAllString(said, "R")); diff != "" || strings.Contains(said, good[0]) || strings.Contains(said, good[1]) {
-		t.Errorf("\nWhat has other revisions is refused.\nEnsure(...): -want, +got:\n%s", diff)
+		t.Errorf("\nContent with other revisions should be refused.\nEnsure(...): -want, +got:\n%s", diff)
 	}
 }
 
-// TestVerifyNothing names what is to be verified where nothing is required.
+// TestVerifyNothing has a verification without requirements.
 func TestVerifyNothing(t *testing.T) {
 	in := inputs.Inputs{
 		Config:       `ProviderConfig "x"`,
@@ -148,13 +148,13 @@ func TestVerifyNothing(t *testing.T) {
 	}
 }
 
-// A signer has a key, in a directory of its own.
+// A signer is a directory of gpg with one key.
 type signer string
 
 func newSigner(t *testing.T, name string) signer {
 	t.Helper()
 
-	// Sockets of the agent have short names.
+	// The paths of the agent's sockets must be short.
 	dir, err := os.MkdirTemp("/tmp", "gpg") //nolint:usetesting // See above.
 	needs.OK(t, err)
 	t.Cleanup(func() {

@@ -13,12 +13,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// trashSuffix ends the names of directories that are being removed.
+// trashSuffix is the suffix of the names of directories that are being removed.
 const trashSuffix = ".trash"
 
-// newWorkspace is the place of one installation: a temporary directory with the set, and a private one.
+// newWorkspace makes the directories of one installation: a temporary directory with the set, and a private directory.
 func (s *Store) newWorkspace(digest string) (galaxy.Workspace, error) {
-	// Runs must not know the path, so it has a random part.
+	// Runs must not know the path, so that it has a random part.
 	name := digest + "-" + rand.Text()
 	w := galaxy.Workspace{Private: filepath.Join(s.config.Private, name), Set: filepath.Join(s.temp(), name, "set")}
 
@@ -29,15 +29,14 @@ func (s *Store) newWorkspace(digest string) (galaxy.Workspace, error) {
 	return w, os.Chtimes(filepath.Dir(w.Set), time.Time{}, s.config.now())
 }
 
-// discard a workspace. What cannot be removed now is removed at the next start.
+// discard removes a workspace. Files that cannot be removed are leftovers at the next start.
 func discard(w galaxy.Workspace) {
 	_ = workdir.Remove(w.Private)
 	_ = workdir.Remove(filepath.Dir(w.Set))
 }
 
-// removeLeftovers removes the workspaces of processes that are gone, and directories that were
-// being removed. A leftover that cannot be removed stays, and does not keep the provider from
-// starting.
+// removeLeftovers removes workspaces that no process can be using, and directories that were being removed. Leftovers
+// that cannot be removed stay, and are not an error.
 func (s *Store) removeLeftovers() error {
 	left, err := os.ReadDir(s.temp())
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// An attacker that has taken over ansible-galaxy may write what it likes in the workspace, and
-// nowhere else. What the store does there afterwards must not lead out of it.
+// TestTakenOverWorkspace has an attacker that controls ansible-galaxy, and may write any files in the workspace, and
+// only there. The store must not access files outside of the workspace because of them.
 func TestTakenOverWorkspace(t *testing.T) {
 	t.Parallel()
 
 	for name, tc := range map[string]struct {
 		reason string
 		attack func(t *testing.T, workspace, victim string)
-		// served is true for what does no harm to the set.
+		// served is true if the set is intact.
 		served bool
 	}{
 		"Manifest": {
@@ -33,7 +33,7 @@ func TestTakenOverWorkspace(t *testing.T) {
 			served: true,
 		},
 		"Set": {
-			reason: "The set of another installation is not served.",
+			reason: "The set of another installation is not used.",
 			attack: func(t *testing.T, w, victim string) {
 				t.Helper()
 				needs.OK(t, os.Rename(filepath.Join(w, "set"), filepath.Join(w, "was")))
@@ -49,7 +49,7 @@ func TestTakenOverWorkspace(t *testing.T) {
 			needs.OK(t, err)
 
 			s := newStore(t, Config{Dir: t.TempDir(), Installer: faked(func(_ context.Context, p supervisor.Command) error {
-				// Once the set is there, before what is installed last.
+				// Before the last program, when the set exists.
 				if strings.Contains(strings.Join(p.Argv, " "), "role") {
 					tc.attack(t, filepath.Dir(p.Dir), victim)
 				}
@@ -73,7 +73,7 @@ func TestTakenOverWorkspace(t *testing.T) {
 			needs.OK(t, err)
 
 			if got, err := os.ReadFile(victim); err != nil || string(got) != "precious" || !after.ModTime().Equal(before.ModTime()) {
-				t.Errorf("%s\nEnsure(...): what is outside became %q: %v", tc.reason, got, err)
+				t.Errorf("%s\nEnsure(...): the file outside became %q: %v", tc.reason, got, err)
 			}
 		})
 	}

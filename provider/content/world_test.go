@@ -23,11 +23,11 @@ import (
 // secret is the password and the token of all servers.
 const secret = "s3cr3t-of-servers"
 
-// A world has a server of each kind, with content on it.
+// A world has a server of each type, with content.
 type world struct {
 	ca *certs.Authority
 
-	// hub has acme.web, which needs acme.base. It requires authentication.
+	// hub has acme.web, which depends on acme.base. It requires authentication.
 	hub *sources.Server
 	// login exchanges a refresh token for the token of the hub.
 	login *sources.Server
@@ -35,7 +35,7 @@ type world struct {
 	public *sources.Server
 	// git has repositories and files has archives. Both require authentication.
 	git, files *sources.Server
-	// ssh serves the repositories below root. Other has another key.
+	// ssh serves the repositories below root. other has another host key.
 	ssh, other *sshd.Server
 	root       string
 }
@@ -83,7 +83,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// expand what a case says of servers.
+// expand replaces the placeholders of servers in a text.
 func (w *world) expand(text string) string {
 	host := func(s *sources.Server) string { return strings.TrimPrefix(s.URL, "https://") }
 
@@ -96,7 +96,7 @@ func (w *world) expand(text string) string {
 	).Replace(text)
 }
 
-// collapse is expand backwards, for what is said of servers.
+// collapse is the inverse of expand, for messages.
 func (w *world) collapse(text string) string {
 	return strings.NewReplacer(
 		w.hub.URL, "$HUB", w.login.URL, "$LOGIN", w.public.URL, "$PUBLIC",
@@ -105,7 +105,7 @@ func (w *world) collapse(text string) string {
 	).Replace(text)
 }
 
-// inputs of a case: requirements, credentials by their names, and variables.
+// inputs returns the inputs of a case: requirements, credentials by name, and variables.
 func (w *world) inputs(requirements string, credentials, env map[string]string) inputs.Inputs {
 	in := inputs.Inputs{Requirements: w.expand(requirements), Env: map[string]string{}}
 
@@ -120,8 +120,8 @@ func (w *world) inputs(requirements string, credentials, env map[string]string) 
 	return in
 }
 
-// A spy sees the arguments and the environment of the programs that an
-// installation runs.
+// A spy records the arguments and the environment of the programs that an
+// installation executes.
 type spy struct {
 	bin, log string
 }
@@ -156,8 +156,8 @@ func (s *spy) installer() galaxy.Installer {
 	}
 }
 
-// installs what inputs require into an empty store. The set is in use until the test ends. No secret may be an argument, in
-// an environment, or left on the disk.
+// installs installs the requirements of inputs into an empty store. The set is in use until the test ends. No secret
+// may be in an argument, in an environment, or left on the disk.
 func installs(t *testing.T, in inputs.Inputs) (Set, string) {
 	t.Helper()
 
@@ -171,11 +171,11 @@ func installs(t *testing.T, in inputs.Inputs) (Set, string) {
 
 	seen, _ := os.ReadFile(spy.log)
 	if strings.Contains(string(seen), secret) {
-		t.Errorf("\nNo secret is in an argument or an environment.\n%s", seen)
+		t.Errorf("\nNo secret should be in an argument or an environment.\n%s", seen)
 	}
 
 	if found, err := exec.Command("grep", "-r", "-e", secret, "-e", "OPENSSH PRIVATE", s.config.Dir).CombinedOutput(); fmt.Sprint(err) != "exit status 1" {
-		t.Errorf("\nNo secret is left on the disk.\n%s", found)
+		t.Errorf("\nNo secret should be left on the disk.\n%s", found)
 	}
 
 	wantNoLeftovers(t, s)
