@@ -24,8 +24,8 @@ import (
 // inPromQL matches a metric in an expression: each has the label job, or namespace, and names of functions have none.
 var inPromQL = regexp.MustCompile(`([a-zA-Z_:]+)\{`)
 
-// TestMetricsAreKnown has the dashboard, the alerts and the documentation be about metrics that the provider has. Those of
-// its own are all in the dashboard and in the documentation.
+// TestMetricsAreKnown has the dashboard, the alerts and the documentation be about metrics that the provider has. Those
+// of its own are all in the dashboard and in the documentation.
 func TestMetricsAreKnown(t *testing.T) {
 	known := metricNames(t)
 

@@ -46,7 +46,7 @@ func TestFlags(t *testing.T) {
 		"NegativeTimeout":         {"--max-timeout=-1m", "--max-timeout must not be negative: 0 means that there is none"},
 		"NegativeTimeoutOfOneRun": {"run --file=" + file + " --max-timeout=-1m", "--max-timeout must not be negative: 0 means that there is none"},
 		"NegativeTTL":             {"--content-ttl=-1h", "--content-ttl must not be negative: 0 means for ever"},
-		"Misspelt":                {"--pod-template=" + file, `is no PodTemplateSpec: error unmarshaling JSON: while decoding JSON: json: unknown field "nodeSelectors"`},
+		"Misspelt":                {"--pod-template=" + file, `is not a PodTemplateSpec: error unmarshaling JSON: while decoding JSON: json: unknown field "nodeSelectors"`},
 		"Nothing":                 {"run", "give the manifest of an AnsibleRun with --file, or a directory with --project"},
 		"Both":                    {"run --file=" + file + " --project=.", "--project and --file can't be used together"},
 		"Tags":                    {"run --file=" + file + " --tags=web", "need --project: manifests say it themselves"},

@@ -88,7 +88,8 @@ func TestRunProject(t *testing.T) {
 	}
 }
 
-// manifest of a configuration and an AnsibleRun, in a file, with what they specify, and more metadata of the AnsibleRun.
+// manifest of a configuration and an AnsibleRun, in a file, with what they specify, and more metadata of the
+// AnsibleRun.
 func manifest(t *testing.T, config, run, metadata string) string {
 	t.Helper()
 

@@ -96,7 +96,7 @@ func (c *startCommand) Run(ctx context.Context) error {
 
 	c.Warm = runner.Warm{
 		Dir: filepath.Join(c.StateDir, "warm"), Started: telemetry.CountStarts(metrics.Registry),
-		Odd: func(err error) { log.Info("Runs start cold", "error", err) },
+		Log: func(err error) { log.Info("Runs start cold", "error", err) },
 	}
 
 	api, err := kubeapi.New(mgr.GetConfig(), mgr.GetClient())

@@ -55,7 +55,7 @@ func newRunner(tb testing.TB, mode sandbox.Mode, change ...func(*runner.Options)
 	start := warm.Starting
 	o.Warm = runner.Warm{
 		Dir: filepath.Join(state, "warm"), Started: func(cold string) { start = cold },
-		Odd: func(err error) { tb.Errorf("A run starts cold: %v", err) },
+		Log: func(err error) { tb.Errorf("A run starts cold: %v", err) },
 	}
 
 	for _, fn := range change {
