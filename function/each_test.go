@@ -70,7 +70,7 @@ func TestForEach(t *testing.T) {
 		},
 		"TooMany": {
 			reason: "There is a limit.",
-			runs:   `[{name: db, forEach: "${lists.range(1001).map(i, string(i))}"}]`, said: "InvalidValue db: forEach: has 1001 items, but at most 1000 can be",
+			runs:   `[{name: db, forEach: "${lists.range(1001).map(i, string(i))}"}]`, said: "InvalidValue db: forEach: has 1001 items, but a set can have at most 1000",
 		},
 	})
 }

@@ -13,7 +13,7 @@ func inventory(text string) string {
 func TestFields(t *testing.T) {
 	const (
 		git      = `project: {src: "https://git.example.org/site.git"}`
-		required = `is not set, and the run cannot do without; write xr.spec.?field.orValue("…") for a default`
+		required = `is not set, but the run needs it; write xr.spec.?field.orValue("…") for a default`
 	)
 
 	// instead is one run with other content than a role.

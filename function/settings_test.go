@@ -34,7 +34,7 @@ func TestSettings(t *testing.T) {
 		"NoItems": {
 			reason: "A list of which all items are left out says what to write.",
 			runs:   `[{name: app, tags: ["${xr.spec.?tag}"]}]`,
-			said: "ValueNotSet app: tags: nothing that its items are made of is set; write xr.spec.?field.orValue(\"…\") for an item with a default, or " +
+			said: "ValueNotSet app: tags: none of its items is set; write xr.spec.?field.orValue(\"…\") for an item with a default, or " +
 				"\"${xr.spec.?field.optMap(f, [f])}\" in place of the list if it may be missing",
 		},
 		"NoList": {

@@ -12,9 +12,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// adopt the AnsibleRun that is observed under a previous name of a run, if none is observed
-// under its name yet: from here on it is observed under the name of the run. Taken are the
-// names of the members of the set, which no previous name may be.
+// adopt renames an AnsibleRun that is observed under a previous name of a composed resource of a run, in r.Observed, if
+// none is observed under its current name. taken has the current names of the members of the set, which must not be
+// previous names.
 func (r *renderer) adopt(ctx context.Context, run *plan.Run, resource string, data expression.Data,
 	taken map[string]bool,
 ) []expression.Problem {
@@ -52,8 +52,7 @@ func (r *renderer) adopt(ctx context.Context, run *plan.Run, resource string, da
 	return nil
 }
 
-// observedPreviousNames returns those previous names of a composed resource under which an
-// AnsibleRun is observed.
+// observedPreviousNames returns the previous names of a composed resource under which an AnsibleRun is observed.
 func (r *renderer) observedPreviousNames(ctx context.Context, run *plan.Run, resource string, data expression.Data,
 	taken map[string]bool,
 ) ([]string, []expression.Problem) {
@@ -81,7 +80,7 @@ func (r *renderer) observedPreviousNames(ctx context.Context, run *plan.Run, res
 			}
 		}
 
-		r.former[resource] = append(r.former[resource], name)
+		r.previousNames[resource] = append(r.previousNames[resource], name)
 
 		if _, ok := r.Observed.Run(name); ok && !slices.Contains(found, name) {
 			found = append(found, name)
@@ -91,13 +90,13 @@ func (r *renderer) observedPreviousNames(ctx context.Context, run *plan.Run, res
 	return found, nil
 }
 
-// isTaken is true for the name of a composed resource that another run renders.
+// isTaken is true for the composition resource name of another run.
 func (r *renderer) isTaken(resource string, by *plan.Run) bool {
 	return slices.ContainsFunc(r.plan.Runs, func(run *plan.Run) bool { return run != by && run.Owns(resource) })
 }
 
-// PreviousName returns the name under which core knows a composed resource: the previous
-// one for an adopted AnsibleRun.
+// PreviousName returns the composition resource name in core of a composed resource. For an adopted AnsibleRun it is
+// the previous name, for others the current one.
 func (r Runs) PreviousName(resource string) string {
 	if was, ok := r.Renamed[resource]; ok {
 		return was

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// object renders the AnsibleRun of a run.
+// object renders the AnsibleRun of a run, or of a member of a set.
 func (r *renderer) object(ctx context.Context, run *plan.Run, resource string,
 	data expression.Data,
 ) (map[string]any, []expression.Problem) {
@@ -47,8 +47,8 @@ func (r *renderer) object(ctx context.Context, run *plan.Run, resource string,
 	return o, problems
 }
 
-// secret returns the reference to the Secret for the connection details of an AnsibleRun. It stays the one that is
-// applied, so that an edit of the Composition loses none.
+// secret returns the reference to the Secret for the connection details of an AnsibleRun. A reference that core has
+// applied is kept, so that an edit of the Composition does not lose connection details.
 func (r *renderer) secret(run *plan.Run, resource string) map[string]any {
 	was := r.Observed.Resources[resource].Again()
 	if ref, ok := manifest.Nested(was, "spec", "writeConnectionSecretToRef").(map[string]any); ok {
@@ -65,8 +65,9 @@ func (r *renderer) secret(run *plan.Run, resource string) map[string]any {
 	return ref
 }
 
-// secretName of the connection details of a composed resource. It begins with what is one XR's alone: core reads a
-// Secret whatever has written it. What cannot be in a name, as capital letters and some keys, is hashed.
+// secretName returns the name of the Secret for the connection details of a composed resource. It begins with the UID
+// of the XR: core does not check the origin of a Secret, so no other XR may use the name. The name of a resource is
+// hashed if it cannot be in the name of a Secret, for example with capital letters.
 func secretName(uid, resource string) string {
 	name := uid + "-" + strings.NewReplacer("[", ".", "]", "").Replace(resource)
 	if len(validation.IsDNS1123Subdomain(name)) == 0 {
@@ -78,7 +79,8 @@ func secretName(uid, resource string) string {
 	return uid + "-" + hex.EncodeToString(sum[:16])
 }
 
-// inUse is true for an AnsibleRun that is created with LabelInUse, until core takes the label away.
+// inUse is true for an AnsibleRun with LabelInUse: a new one with a dependent that has Usages, or an observed one that
+// core has applied with the label, until core removes it.
 func (r *renderer) inUse(run *plan.Run, resource string) bool {
 	if o, ok := r.Observed.Resources[resource]; ok {
 		has := func(o map[string]any) bool {
@@ -94,8 +96,8 @@ func (r *renderer) inUse(run *plan.Run, resource string) bool {
 	})
 }
 
-// dependsOn returns the composition resource names of what a run is rendered after: the
-// wanted runs that it depends on, and the resources of other steps that it refers to.
+// dependsOn returns the entries of AnnotationDependsOn: the wanted runs that a run depends on, and the resources of
+// other steps that it refers to.
 func (r *renderer) dependsOn(run *plan.Run, resource string, data expression.Data) []string {
 	var resources []string
 
@@ -118,9 +120,9 @@ func (r *renderer) dependsOn(run *plan.Run, resource string, data expression.Dat
 	return slices.Compact(resources)
 }
 
-// dependsOnEntries returns the entries that AnnotationDependsOn of a run has for another
-// run, or for the member of the other run with a key. They are the names under which core
-// knows the AnsibleRuns, since these remain when the other run is gone from the Composition.
+// dependsOnEntries returns the entries in AnnotationDependsOn of a run for another run, or for its member with a key.
+// They have the names that core knows, see PreviousName, since these stay valid when the other run is removed from the
+// Composition.
 func (r *renderer) dependsOnEntries(run, on *plan.Run, key string) []string {
 	entry := run.Entry(on, key)
 	if !strings.HasSuffix(entry, ansiblerun.AllKeys) {

@@ -4,76 +4,74 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
-// A Reason says in which state a run is, as the reason of a condition does.
+// A Reason is the state of a run, in the form of the reason of a condition.
 type Reason string
 
 // Reasons of outcomes.
 const (
-	// InvalidValue runs are held: an expression has no usable value.
+	// InvalidValue runs are held, since an expression has an error or an invalid value.
 	InvalidValue = Reason(expression.Invalid)
-	// ValueNotSet runs are held: the XR lacks a value.
+	// ValueNotSet runs are held, since a value is missing in the XR.
 	ValueNotSet = Reason(expression.NotSet)
 	// RunFailed runs failed.
 	RunFailed Reason = "RunFailed"
-	// AwaitingApproval runs wait for an approval of what they would change.
+	// AwaitingApproval runs wait for an approval of their changes.
 	AwaitingApproval Reason = "AwaitingApproval"
-	// Rejected runs would change something that was rejected.
+	// Rejected runs have changes that were rejected.
 	Rejected Reason = "Rejected"
 	// WaitingForWindow runs wait until their window opens.
 	WaitingForWindow Reason = "WaitingForWindow"
-	// Paused runs wait until they are resumed.
+	// Paused runs are not reconciled until they are resumed.
 	Paused Reason = "Paused"
-	// ReconcileError runs could not even be started, or checked.
+	// ReconcileError runs could not be started or checked.
 	ReconcileError Reason = "ReconcileError"
-	// ValuePending runs are held: a value is not there yet.
+	// ValuePending runs are held, since a run or a resource has not produced a value yet.
 	ValuePending = Reason(expression.Pending)
-	// OutputWithheld runs are held: an output that they read has a secret in it.
+	// OutputWithheld runs are held, since they read an output that contains a secret.
 	OutputWithheld = Reason(expression.Withheld)
-	// DependencyNotReady runs are held: another run is not ready.
+	// DependencyNotReady runs are held, since a dependency is not ready.
 	DependencyNotReady Reason = "DependencyNotReady"
-	// Running runs are in progress, or are to be: what is rendered is not observed yet, or has not run yet.
+	// Running runs are in progress, or the rendered AnsibleRun is not observed yet.
 	Running Reason = "Running"
-	// NotReady runs are what they should be, but not ready by what the Composition
-	// asks for.
+	// NotReady runs have a ready AnsibleRun, but readyWhen is not true.
 	NotReady Reason = "NotReady"
-	// Deleting runs were deleted from outside, and are created again.
+	// Deleting runs were deleted by a user or another controller, and are created again.
 	Deleting Reason = "Deleting"
-	// Leaving runs are not wanted any more, but stay while others depend on them.
+	// Leaving runs are no longer wanted, but stay for now, usually since others depend on them.
 	Leaving Reason = "Leaving"
-	// RemovalHeld runs are not wanted any more, but stay: too many of their set would go at
-	// once.
+	// RemovalHeld runs are no longer wanted, but stay: removal.atMost does not allow to remove so many of their set.
 	RemovalHeld Reason = "RemovalHeld"
-	// Retained runs are not wanted any more, and stay for good.
+	// Retained runs are no longer wanted, and stay permanently.
 	Retained Reason = "Retained"
 	// Skipped runs are not wanted.
 	Skipped Reason = "Skipped"
-	// Ready runs are what they should be.
+	// Ready runs are rendered, applied and ready.
 	Ready Reason = "Ready"
 )
 
-// An Outcome is what became of a run of the input, or of a member of a set. Steps tell later ones of theirs as JSON.
+// An Outcome is the result for a run of the input, or for a member of a set. Steps pass their Outcomes to later steps
+// as JSON.
 type Outcome struct {
-	// Name of the run. When the run is gone from the Composition, the composition
-	// resource name of its AnsibleRun.
+	// Name is the name of the run or member. When its run is no longer in the Composition, it is Resource.
 	Name string `json:"name"`
 	// Resource is the composition resource name.
 	Resource string `json:"resource"`
-	// Desired is the AnsibleRun to apply; nil when there should be none.
+	// Desired is the AnsibleRun to apply; nil for none.
 	Desired map[string]any `json:"-"`
-	// Reason of the run's state.
+	// Reason is the state of the run.
 	Reason Reason `json:"reason"`
-	// Messages explain the reason, each in one line or more.
+	// Messages explain the reason. A message may have several lines.
 	Messages []string `json:"messages,omitempty"`
 	// InProgress is true while content runs.
 	InProgress bool `json:"inProgress,omitempty"`
-	// Claimed is true for one that is not wanted, but may be another run under a previous name.
+	// Claimed is true for an unwanted AnsibleRun that stays since it may be another run under a previous name.
 	Claimed bool `json:"claimed,omitempty"`
-	// MayBe is the composition resource name of an AnsibleRun that is not wanted any more, and that a run may be which
-	// is held for that.
+	// MayBe is the composition resource name of the unwanted AnsibleRun for which a run is held: the run may be that
+	// AnsibleRun under a new name.
 	MayBe string `json:"-"`
 }
 
-// Held is true for runs that cannot be rendered yet. They are left as they are.
+// Held is true for a run that cannot be rendered yet. Its AnsibleRun stays as it is.
 func (r Outcome) Held() bool {
 	switch r.Reason {
 	case InvalidValue, ValueNotSet, OutputWithheld, ValuePending, DependencyNotReady:
@@ -83,7 +81,7 @@ func (r Outcome) Held() bool {
 	return false
 }
 
-// Unwanted is true for runs that stay although this Composition does not want them.
+// Unwanted is true for an AnsibleRun that stays although the Composition does not want it.
 func (r Outcome) Unwanted() bool {
 	switch r.Reason {
 	case Leaving, RemovalHeld, Retained:
@@ -93,7 +91,7 @@ func (r Outcome) Unwanted() bool {
 	return false
 }
 
-// Done is true for runs that no other run has to wait for.
+// Done is true for a run for which no dependent has to wait.
 func (r Outcome) Done() bool {
 	return r.Reason == Ready || r.Reason == Skipped || r.Reason == Retained
 }

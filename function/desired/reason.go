@@ -12,12 +12,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 )
 
-// reasonOf returns in which state a rendered AnsibleRun is, and messages about that. The messages have no times and no
-// counters, so that they change only when something happens.
+// reasonOf returns the state of a rendered AnsibleRun, and messages about it. Messages have no times or counters, so
+// that they change only with the state.
 func reasonOf(was observed.Resource, rendered map[string]any) (Reason, []string) {
 	observed := was.Object
-	// To create an AnsibleRun, to change it and to run it are one thing: a condition that told them apart would change
-	// with each of them, and every change of an XR has it composed once more.
+	// Creation, update and run of an AnsibleRun share one message: each change of a condition makes core compose the XR
+	// once more.
 	const running = "is running"
 
 	switch {
@@ -43,7 +43,7 @@ func reasonOf(was observed.Resource, rendered map[string]any) (Reason, []string)
 	switch {
 	case held(ready):
 		return Reason(ready.Reason), []string{ready.Message}
-	case common.Failed(ready): // Also while it is tried again.
+	case common.Failed(ready): // This includes failed runs that are retried.
 		return RunFailed, []string{cmp.Or(ready.Message, "failed")}
 	case phase.Finished() && phase != common.PhaseSucceeded &&
 		(synced.Status == ansiblerun.ConditionFalse || ready.Status == ansiblerun.ConditionFalse):
@@ -57,7 +57,7 @@ func reasonOf(was observed.Resource, rendered map[string]any) (Reason, []string)
 	return Running, []string{running}
 }
 
-// held is true for a condition of an AnsibleRun that waits for a decision or a window.
+// held is true for a condition of an AnsibleRun that waits for an approval or a window, or was rejected.
 func held(c xpv2.Condition) bool {
 	return c.Status == ansiblerun.ConditionFalse &&
 		slices.Contains([]Reason{AwaitingApproval, Rejected, WaitingForWindow}, Reason(c.Reason))

@@ -13,13 +13,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// requirements returns the resources that core is to fetch, by name, and sets the problems
-// of the resources that are missing.
+// requirements returns the selectors of the required resources by name, and sets r.missing.
 func (r *renderer) requirements(ctx context.Context) map[string]*fnv1.ResourceSelector {
 	all := map[string]*fnv1.ResourceSelector{}
 	r.missing = map[string][]expression.Problem{}
 
-	// A required resource of this name takes its place below.
+	// The loop below removes this problem if the input has a required resource with this name.
 	if _, ok := r.Observed.Required[plan.RequirementWatched]; !ok {
 		r.missing[plan.Watched] = []expression.Problem{{
 			Path: "required." + plan.Watched, Kind: expression.Pending,
@@ -41,7 +40,7 @@ func (r *renderer) requirements(ctx context.Context) map[string]*fnv1.ResourceSe
 			r.missing[req.Name] = problems
 		}
 
-		// What is selected by something that is not known is not known to be missing.
+		// A resource with a withheld selector may exist: its value is unknown, and not missing.
 		for _, p := range problems {
 			if p.Kind == expression.Withheld {
 				r.Data.Required[req.Name] = expression.Unknown("is not known: " + p.Message)
@@ -49,7 +48,7 @@ func (r *renderer) requirements(ctx context.Context) map[string]*fnv1.ResourceSe
 		}
 
 		if out == nil && len(problems) == 0 {
-			// Core sends along what was selected in the last reconcile.
+			// Core still sends the resource of an earlier selector.
 			delete(r.Data.Required, req.Name)
 		}
 
@@ -74,8 +73,8 @@ func (r *renderer) requirements(ctx context.Context) map[string]*fnv1.ResourceSe
 	return all
 }
 
-// viewRequired returns what expressions see of required resources: those that
-// core has found. Lists are in the order of their names.
+// viewRequired returns the required resources that core has found, as expressions see them. Lists are sorted by
+// namespace and name.
 func viewRequired(p *plan.Plan, answers map[string][]map[string]any) map[string]any {
 	v := map[string]any{}
 

@@ -12,8 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// viewResources returns what expressions see of the resources that other steps
-// compose.
+// viewResources returns the resources of other steps, as expressions see them.
 func viewResources(p *plan.Plan, o observed.State) map[string]any {
 	v := map[string]any{}
 	if !p.ReadsResources {
@@ -21,21 +20,20 @@ func viewResources(p *plan.Plan, o observed.State) map[string]any {
 	}
 
 	for name, r := range o.Resources {
-		// An AnsibleRun that no earlier step composes is, or was, one of this step.
+		// An AnsibleRun that no earlier step composes belongs to this step, or did.
 		if p.Unreferable(name) != nil || observed.IsUsage(r.Object) || ansiblerun.Is(r.Object) && o.Earlier[name] == nil {
 			continue
 		}
 
-		// The status of a resource as a whole would change the inputs of runs too often.
+		// With the whole status of a resource as an input, content would run at each change of it.
 		v[name] = observed.Without(observed.ViewObject(r.Object), "status")
 	}
 
 	return v
 }
 
-// Unavailable returns the resources of other steps that have to be waited for, each with
-// the reason. The names are true for resources that are needed. The others are waited for
-// only when they are observed, or when an earlier step composes them.
+// Unavailable returns the resources of other steps for which a run waits, each with the reason. names is true for
+// resources that the run needs. It waits for the other ones only if they are observed or an earlier step composes them.
 func (r Runs) Unavailable(names map[string]bool) []string {
 	var waiting []string
 
@@ -57,8 +55,7 @@ func (r Runs) Unavailable(names map[string]bool) []string {
 	return waiting
 }
 
-// unprotected reports the resources that a run refers to and that no Usage can keep
-// until the run is gone.
+// unprotected returns problems for the resources that a run refers to, but that no Usage can protect.
 func (r *renderer) unprotected(run *plan.Run, names map[string]bool) []expression.Problem {
 	if !run.Usages || run.APIVersion() == ansiblerun.APIVersionNamespaced {
 		return nil
@@ -77,14 +74,14 @@ func (r *renderer) unprotected(run *plan.Run, names map[string]bool) []expressio
 	return problems
 }
 
-// terminatingAs returns the AnsibleRuns of this name, or a previous one, that are still being
-// deleted, those of earlier XRs among them. Content is not applied while it is being removed.
+// terminatingAs returns the AnsibleRuns with the current or a previous name of a composed resource that are still being
+// deleted, including those of earlier XRs. Content must not be applied while it is being removed.
 func (r *renderer) terminatingAs(resource string) []string {
 	var names []string
 
 	for _, terminating := range slices.Concat(r.Terminating, r.Predecessors) {
 		was := ansiblerun.CompositionResource(terminating)
-		if was == resource || slices.Contains(r.former[resource], was) {
+		if was == resource || slices.Contains(r.previousNames[resource], was) {
 			names = append(names, observed.Deleting(terminating))
 		}
 	}

@@ -1,6 +1,5 @@
-// Package desired renders the AnsibleRuns that a Plan wants for an XR, in the order of
-// their dependencies. A run that cannot be rendered stays as it is observed. The function
-// calls Render; packages removal and composite work on the Runs that it returns.
+// Package desired renders the AnsibleRuns of a Plan for an XR, in the order of their dependencies. The AnsibleRun of a
+// run that cannot be rendered stays as it is observed.
 package desired
 
 import (
@@ -19,74 +18,71 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// Runs are the AnsibleRuns that an XR is to have, and what the later stages need to know
-// of how they were rendered.
+// Runs are the rendered AnsibleRuns of an XR, with data for the later stages.
 type Runs struct {
-	// Outcomes of the runs, each after those that it depends on.
+	// Outcomes has the outcome of each run after those of its dependencies.
 	Outcomes []Outcome
-	// Instances of each run of the plan, by its name.
+	// Instances are the same outcomes by the name of the run in the plan.
 	Instances map[string]Instances
-	// Requirements are the resources that core is to fetch, by name.
+	// Requirements are the selectors of required resources by name.
 	Requirements map[string]*fnv1.ResourceSelector
-	// Observed state, in which an AnsibleRun that a run has adopted has the name that
-	// the run gives it.
+	// Observed is the observed state. Adopted AnsibleRuns are in it under their current names.
 	Observed observed.State
-	// Data that expressions see, other than those of the runs of a set.
+	// Data is the data for expressions, without each.
 	Data expression.Data
-	// Terminating are the AnsibleRuns of the XR that are being deleted, as far as core
-	// was asked for them.
+	// Terminating are the AnsibleRuns of the XR that are being deleted. It is empty when this request does not have
+	// them.
 	Terminating []map[string]any
-	// Predecessors are the AnsibleRuns of earlier XRs of the same name, as far as core was
-	// asked for them.
+	// Predecessors are the AnsibleRuns of earlier XRs with the same name. It is empty when this request does not have
+	// them.
 	Predecessors []map[string]any
-	// Creating is true when a run is to be created, or one was lost.
+	// Creating is true when an AnsibleRun is to be created, or is lost, see observed.Resource.
 	Creating bool
-	// References are the names of the resources of other steps that runs refer to, by the
-	// composition resource names of the runs: true for resources that the run needs. Runs
-	// that were not rendered are left out.
+	// References are the resources of other steps that each rendered run refers to, both by composition resource name.
+	// A resource is true when the run needs it.
 	References map[string]map[string]bool
-	// Renamed are the composition resource names under which core knows adopted
-	// AnsibleRuns, by the names that their runs give them.
+	// Renamed has the previous composition resource names of adopted AnsibleRuns, which core knows, by the current
+	// ones.
 	Renamed map[string]string
-	// Unresolved are the runs with previous names that are not known yet.
+	// Unresolved are the runs with unknown previous names.
 	Unresolved map[*plan.Run]bool
 }
 
-// Instances are the outcomes of a run of the plan: one, or those of a set.
+// Instances are the outcomes of a run of the plan: one, or those of the members of a set.
 type Instances []Outcome
 
-// Unwanted is true when there are outcomes, and none of them is wanted.
+// Unwanted is true when all outcomes are Skipped, and there is at least one.
 func (o Instances) Unwanted() bool {
 	return len(o) > 0 && !slices.ContainsFunc(o, func(r Outcome) bool { return r.Reason != Skipped })
 }
 
-// Done is true when no run has to wait for any of the instances.
+// Done is true when no dependent has to wait for any of the instances.
 func (o Instances) Done() bool {
 	return !slices.ContainsFunc(o, func(r Outcome) bool { return !r.Done() })
 }
 
-// A renderer adds runs to Runs, one after the other.
+// A renderer renders the runs of a plan into Runs, one after the other.
 type renderer struct {
 	Runs
 
 	plan *plan.Plan
-	// named are the outcomes so far, by their names.
-	named map[string]Outcome
-	// missing says why required resources are not there, by their names.
+	// byName has the outcomes so far by Outcome.Name.
+	byName map[string]Outcome
+	// missing has the reasons why required resources are missing, by their names.
 	missing map[string][]expression.Problem
-	// former are the previous names of composed resources, by the names that they have now.
-	former map[string][]string
-	// usageCount is how many Usages the runs need that were rendered so far.
+	// previousNames are the previous names of composed resources, by their current names.
+	previousNames map[string][]string
+	// usageCount is the number of Usages for the runs so far.
 	usageCount int
 }
 
-// Render returns the AnsibleRuns that a plan makes of an observed state. Whatever goes
-// wrong is the Reason of an Outcome, never an error.
+// Render renders the AnsibleRuns of a plan for an observed state. It has no error: a problem of a run is the Reason of
+// its Outcome.
 func Render(ctx context.Context, p *plan.Plan, state observed.State) Runs {
 	r := &renderer{
-		plan:   p,
-		named:  map[string]Outcome{},
-		former: map[string][]string{},
+		plan:          p,
+		byName:        map[string]Outcome{},
+		previousNames: map[string][]string{},
 		Runs: Runs{
 			Observed: state,
 			Data: expression.Data{
@@ -116,7 +112,7 @@ func Render(ctx context.Context, p *plan.Plan, state observed.State) Runs {
 		r.Outcomes = append(r.Outcomes, instances...)
 
 		for _, out := range instances {
-			r.named[out.Name] = out
+			r.byName[out.Name] = out
 		}
 
 		r.addRunData(run, instances)
@@ -125,8 +121,8 @@ func Render(ctx context.Context, p *plan.Plan, state observed.State) Runs {
 	return r.Runs
 }
 
-// dependency returns the instances of another run that a run needs: those of a set, or
-// the one that has the same key.
+// dependency returns the instances of another run that a run depends on: with SameKey, the member with the key in data,
+// and otherwise all.
 func (r *renderer) dependency(run *plan.Run, name string, data expression.Data) Instances {
 	out := r.Instances[name]
 
@@ -135,11 +131,11 @@ func (r *renderer) dependency(run *plan.Run, name string, data expression.Data) 
 		return out
 	}
 
-	if m, ok := r.named[plan.MemberName(name, key)]; ok {
+	if m, ok := r.byName[plan.MemberName(name, key)]; ok {
 		return Instances{m}
 	}
 
-	// The set has one outcome for all of its members.
+	// If the items are unknown, the first outcome is that of the set itself.
 	if len(out) > 0 && out[0].Name == name {
 		return out[:1]
 	}
@@ -147,8 +143,8 @@ func (r *renderer) dependency(run *plan.Run, name string, data expression.Data) 
 	return nil
 }
 
-// addRunData adds what is observed of a run to the data that the expressions of later runs
-// see. A run that is not wanted is left out.
+// addRunData adds the observed AnsibleRuns of a run to the data for expressions of later runs. An unwanted run is left
+// out.
 func (r *renderer) addRunData(run *plan.Run, out Instances) {
 	if out.Unwanted() || !run.Referenced {
 		return
@@ -174,7 +170,7 @@ func (r *renderer) addRunData(run *plan.Run, out Instances) {
 	r.Data.Runs[run.Name] = set
 }
 
-// instancesFor renders a run after its dependencies.
+// instancesFor returns the outcomes of a run. Its dependencies have theirs already.
 func (r *renderer) instancesFor(ctx context.Context, run *plan.Run) Instances {
 	out := Outcome{Name: run.Name, Resource: run.Name}
 
@@ -184,7 +180,6 @@ func (r *renderer) instancesFor(ctx context.Context, run *plan.Run) Instances {
 		}
 	}
 
-	// A when that refers to the item is decided for each item.
 	if !run.WhenPerItem() {
 		if decided, ok := r.decide(ctx, run, out, r.Data); ok {
 			return r.withMembers(run, decided)
@@ -202,8 +197,8 @@ func (r *renderer) instancesFor(ctx context.Context, run *plan.Run) Instances {
 	return Instances{r.render(ctx, run, out, r.Data)}
 }
 
-// decide whether a run is wanted. The outcome is final (true) when the run is not
-// wanted, or when it is not known yet whether it is.
+// decide evaluates when. It returns true with the final outcome if the run is not wanted, or if when cannot be
+// evaluated yet.
 func (r *renderer) decide(ctx context.Context, run *plan.Run, out Outcome, data expression.Data) (Outcome, bool) {
 	if out, ok := r.await(ctx, run, out, data, run.When.Runs(), run.When); ok {
 		return out, true
@@ -219,8 +214,8 @@ func (r *renderer) decide(ctx context.Context, run *plan.Run, out Outcome, data 
 	return out, !wanted
 }
 
-// await the runs and resources that templates of a run refer to. The outcome is final
-// (true) when one of them is missing or not ready.
+// await checks the runs and resources that templates of a run refer to. It returns true with the final outcome if one
+// of them is missing or not ready.
 func (r *renderer) await(ctx context.Context, run *plan.Run, out Outcome, data expression.Data, needs map[string]bool,
 	templates ...*expression.Template,
 ) (Outcome, bool) {
@@ -241,14 +236,14 @@ func (r *renderer) await(ctx context.Context, run *plan.Run, out Outcome, data e
 	return out, false
 }
 
-// render a run that is wanted.
+// render returns the outcome of a wanted run, or of a wanted member of a set.
 func (r *renderer) render(ctx context.Context, run *plan.Run, out Outcome, data expression.Data) Outcome {
 	names, problems := r.plan.ResourcesOf(ctx, data, run.Uses...)
 	if len(problems) == 0 {
 		r.References[out.Resource] = names
 	}
 
-	// What is being deleted runs with the values that were applied, never with others.
+	// An AnsibleRun that is being deleted keeps its values: its content removes what it has created with them.
 	if was, ok := r.Observed.Run(out.Resource); ok && manifest.IsDeleted(was) {
 		out.Reason, out.Messages = reasonOf(observed.Resource{Object: was}, nil)
 		return r.Keep(out)
@@ -277,12 +272,12 @@ func (r *renderer) render(ctx context.Context, run *plan.Run, out Outcome, data 
 	rendered := ansiblerun.KeepDependsOn(object, was.Object)
 	out.Reason, out.Messages = reasonOf(was, rendered)
 
-	// What it does without from now on may go once it has run so.
+	// A former dependency stays in the annotation until the run is ready without it.
 	if out.Desired = rendered; out.Reason == Ready {
 		out.Desired = object
 	}
 
-	// To have a new name is no change that anything waits for.
+	// AnnotationRun is added after reasonOf, so that a rename alone does not count as a change.
 	if r.PreviousName(out.Resource) != out.Resource {
 		out.Desired = manifest.Overlay(out.Desired, map[string]any{
 			"metadata": map[string]any{"annotations": map[string]any{ansiblerun.AnnotationRun: out.Resource}},
@@ -296,8 +291,7 @@ func (r *renderer) render(ctx context.Context, run *plan.Run, out Outcome, data 
 	return out
 }
 
-// evaluateReadyWhen evaluates readyWhen of a run with a ready AnsibleRun. While a value is missing the run is not
-// ready.
+// evaluateReadyWhen returns the outcome of a run with a ready AnsibleRun: NotReady unless readyWhen is true.
 func (r *renderer) evaluateReadyWhen(ctx context.Context, run *plan.Run, out Outcome, data expression.Data) Outcome {
 	var self any = observed.ViewRun(r.Observed.Resources[out.Resource].Object)
 	if key, ok := run.Key(out.Resource); ok && run.ForEach != nil {
@@ -306,7 +300,7 @@ func (r *renderer) evaluateReadyWhen(ctx context.Context, run *plan.Run, out Out
 
 	data.Runs = maps.Clone(data.Runs)
 	data.Runs[run.Name] = self
-	// Only here do locals see this run.
+	// In readyWhen, locals see this run, too.
 	data.Locals = r.plan.Locals.For(data)
 
 	v, _, problems := run.ReadyWhen.Evaluate(ctx, data)
@@ -346,8 +340,9 @@ func (r *renderer) missingFor(templates ...*expression.Template) []expression.Pr
 	return problems
 }
 
-// withoutDependency returns the final outcome (true) of a run with templates that need another run that is not
-// wanted. An AnsibleRun that exists is held: only its own when, its own key and the Composition remove it.
+// withoutDependency returns true with the final outcome of a run if its templates need a run that is not wanted. A new
+// run is skipped. An existing AnsibleRun is held, since only its own when, its own key or its absence from the
+// Composition may remove it.
 func (r *renderer) withoutDependency(run *plan.Run, out Outcome, data expression.Data,
 	templates ...*expression.Template,
 ) (Outcome, bool) {
@@ -383,8 +378,8 @@ func (r *renderer) withoutDependency(run *plan.Run, out Outcome, data expression
 	return out, false
 }
 
-// exists is true for a run if its AnsibleRun is observed, and for a set if an AnsibleRun is observed that is, or may
-// be, a member.
+// exists is true if the AnsibleRun of a composed resource is observed. For the name of a set, it is true if an
+// AnsibleRun is observed that may be a member.
 func (r *renderer) exists(run *plan.Run, resource string) bool {
 	if _, ok := r.Observed.Run(resource); ok || run.ForEach == nil || resource != run.Name {
 		return ok
@@ -392,11 +387,11 @@ func (r *renderer) exists(run *plan.Run, resource string) bool {
 
 	return slices.ContainsFunc(manifest.SortedKeys(r.Observed.Resources), func(name string) bool {
 		_, observed := r.Observed.Run(name)
-		return observed && r.plan.MayBeOf(run, name)
+		return observed && r.plan.MayBelong(run, name)
 	})
 }
 
-// unready returns the names of those runs that are wanted, but not ready.
+// unready returns the names of the needed runs for which a run has to wait.
 func (r *renderer) unready(run *plan.Run, needs map[string]bool, data expression.Data) []string {
 	var names []string
 
@@ -416,8 +411,8 @@ func (r *renderer) unready(run *plan.Run, needs map[string]bool, data expression
 	return names
 }
 
-// relocated reports a run that is to have another scope or namespace than its observed AnsibleRun, or the name of an
-// object of another kind: core would apply a new object, and forget the observed one.
+// relocated returns a problem for a run with another scope or namespace than its observed AnsibleRun, or with the name
+// of a composed resource of another kind. Core would create a new object and lose track of the observed one.
 func (r *renderer) relocated(resource string, object map[string]any) []expression.Problem {
 	observed := r.Observed.Resources[resource].Object
 	if observed == nil {
@@ -450,7 +445,7 @@ func (r *renderer) relocated(resource string, object map[string]any) []expressio
 	}
 }
 
-// Wait returns the outcome of a run that waits for others.
+// Wait returns the outcome of a run that waits for runs or resources.
 func (r Runs) Wait(out Outcome, names []string) Outcome {
 	out.Reason = DependencyNotReady
 	out.Messages = []string{ansiblerun.WaitingFor + strings.Join(names, ", ")}
@@ -458,7 +453,7 @@ func (r Runs) Wait(out Outcome, names []string) Outcome {
 	return r.Keep(out)
 }
 
-// Hold returns the outcome of a run that has problems.
+// Hold returns the outcome of a run with problems. The kind of problem that is last in this list is the reason.
 func (r Runs) Hold(out Outcome, problems []expression.Problem) Outcome {
 	for _, kind := range []expression.Kind{
 		expression.Pending, expression.Withheld, expression.NotSet, expression.Invalid,
@@ -477,8 +472,8 @@ func (r Runs) Hold(out Outcome, problems []expression.Problem) Outcome {
 	return r.Keep(out)
 }
 
-// Keep returns the outcome of a run that stays as it is: core applies again what it has
-// applied before. If no AnsibleRun is observed, there is nothing to apply.
+// Keep returns the outcome of an AnsibleRun that stays as it is: Desired is what core has applied before. It is nil if
+// no AnsibleRun is observed.
 func (r Runs) Keep(out Outcome) Outcome {
 	if _, ok := r.Observed.Run(out.Resource); !ok {
 		return out

@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// renderSet renders the runs of a set, one for each item. The outcome is that of the set, as
-// far as it was decided.
+// renderSet renders the members of a set, one for each item. out is the outcome for the set itself, which is used when
+// the items are unknown.
 func (r *renderer) renderSet(ctx context.Context, run *plan.Run, out Outcome) []Outcome {
 	needs := map[string]bool{}
 	for _, t := range run.ForEach.Templates() {
@@ -63,8 +63,9 @@ func (r *renderer) renderSet(ctx context.Context, run *plan.Run, out Outcome) []
 	return runs
 }
 
-// missingItems returns the problem of a set that has no items because its list is missing; none if an empty list is
-// meant. A missing list removes nothing, however the expression is written; an empty list removes all members.
+// missingItems returns the problem of a set without items because a value in forEach is missing. It returns none if
+// forEach is an empty list on purpose (meant). An empty list removes all members; a missing value never does, even if
+// the expression has a default.
 func (r *renderer) missingItems(ctx context.Context, items *expression.Template, meant bool) []expression.Problem {
 	what := "the list"
 
@@ -86,8 +87,8 @@ func (r *renderer) missingItems(ctx context.Context, items *expression.Template,
 	}}
 }
 
-// withMembers returns the outcome of a run. For a set that is not skipped, the outcomes of
-// all observed members follow: they have the same reason, and stay as they are.
+// withMembers returns the outcome of a run. For a set that is not skipped, it adds outcomes for all observed members,
+// which have the same reason and stay as they are.
 func (r *renderer) withMembers(run *plan.Run, out Outcome) []Outcome {
 	runs := []Outcome{out}
 	if run.ForEach == nil || out.Reason == Skipped {
@@ -102,7 +103,7 @@ func (r *renderer) withMembers(run *plan.Run, out Outcome) []Outcome {
 		o, observed := r.Observed.Run(resource)
 
 		key, ok := run.Key(resource)
-		if !ok { // It may have been adopted.
+		if !ok { // The resource may be an adopted member.
 			key, ok = run.Key(manifest.Annotation(o, ansiblerun.AnnotationRun))
 		}
 

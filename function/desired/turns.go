@@ -8,8 +8,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// TakeTurns holds back the members of sets with atATime that are to change, or to be created, before their turn comes.
-// They stay as they are.
+// TakeTurns limits how many members of each set with atATime are created or changed at the same time. The others wait,
+// and stay as they are.
 func (r Runs) TakeTurns(p *plan.Plan, all []Outcome) {
 	for _, run := range p.Runs {
 		if run.AtATime != nil {
@@ -42,10 +42,10 @@ func (r Runs) takeTurns(run *plan.Run, all []Outcome) {
 		}
 	}
 
-	// Only new values can repair what fails with the old ones.
+	// Members that fail with their old values come first, since only the new values can repair them.
 	broken := slices.DeleteFunc(slices.Clone(waiting), r.works)
 	waiting = slices.Concat(broken, slices.DeleteFunc(waiting, func(out *Outcome) bool { return !r.works(out) }))
-	free := max(1, plan.Share(*run.AtATime, size)) - begun
+	free := max(1, plan.ScaledLimit(*run.AtATime, size)) - begun
 	message := []string{fmt.Sprintf("is next: %d of %d have the new values", ready, size)}
 
 	for _, out := range waiting {
@@ -61,7 +61,7 @@ func (r Runs) takeTurns(run *plan.Run, all []Outcome) {
 	}
 }
 
-// changes is true for a run that is to be created, or to get another spec.
+// changes is true for a member that is created or gets another spec.
 func (r Runs) changes(out Outcome) bool {
 	was := r.Observed.Resources[out.Resource]
 
@@ -69,7 +69,8 @@ func (r Runs) changes(out Outcome) bool {
 		(was.Object == nil || !ansiblerun.IsSpecApplied(was.Object, was.Applied, out.Desired))
 }
 
-// works is true for a run that does not fail with the values that it has, or that cannot get others.
+// works is true for a member that is ready with its old values. It is also true for a member that is held or not
+// observed, since new values cannot repair it.
 func (r Runs) works(out *Outcome) bool {
 	was, ok := r.Observed.Run(out.Resource)
 	return !ok || out.Held() || ansiblerun.IsReady(was)

@@ -7,12 +7,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// maxUsages of an XR. Each Usage is an object of its own. A set of n runs that depends on a
-// set of m runs as a whole needs n times m of them.
+// maxUsages is the largest number of Usages of an XR. A set of n members that depends on a whole set of m members needs
+// n times m Usages.
 const maxUsages = 2000
 
-// limitUsages returns a problem when a number of instances of a run needs more Usages than
-// an XR can have. Otherwise it counts them.
+// limitUsages adds the Usages for a number of instances of a run to r.usageCount. If that exceeds maxUsages, it returns
+// a problem instead.
 func (r *renderer) limitUsages(run *plan.Run, instances int) []expression.Problem {
 	if !run.Usages {
 		return nil

@@ -16,45 +16,47 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// An Inventory has groups with hosts, vars and children. Ansible reads its literal values as
-// in any inventory. Computed values come from untrusted authors: they may name new hosts, new
-// groups and variables, of Ansible's own variables only those that say where to connect to one of
-// these hosts, and none of their strings is templated.
+// An Inventory is the compiled YAML of an inventory: groups with hosts, vars and children. Ansible reads its literal
+// values as in any inventory. Computed values come from untrusted authors, with these limits:
+//   - They may name only new hosts and new groups.
+//   - They may not name Ansible's own variables, except the connection variables of a new host.
+//   - Ansible does not template their strings.
+//
 // https://docs.ansible.com/ansible/latest/collections/ansible/builtin/yaml_inventory.html
 type Inventory struct {
-	// Path in the run.
-	Path   string
+	// Path is the path of the inventory in the run.
+	Path string
+	// Groups are the top-level groups by name.
 	Groups map[string]*expression.Template
-	// Beside is true if the run may have hosts, groups or their variables from elsewhere: from other
-	// inventories, or from a project. Ansible knows these alone.
+	// Beside is true if other inventories or a project may have further hosts and groups. Only Ansible knows these.
 	Beside bool
 }
 
-// Parts of a group.
+// Fields of a group.
 const (
 	GroupHosts    = "hosts"
 	GroupVars     = "vars"
 	GroupChildren = "children"
 )
 
-// An evaluation of an inventory collects the problems.
+// An evaluation evaluates an inventory and collects the problems.
 type evaluation struct {
 	ctx      context.Context //nolint:containedctx // It lives as long as one call.
 	data     expression.Data
 	problems []expression.Problem
-	// literal hosts and groups, and the computed ones.
+	// literal has the literal names of hosts and groups, computed the computed ones.
 	literal  ansible.Names
 	computed map[string]computed
 }
 
-// A computed host with its variables, or a computed group.
+// A computed is a computed host with its variables, or a computed group.
 type computed struct {
 	path  string
 	group bool
 	vars  map[string]any
 }
 
-// Evaluate the inventory as text.
+// Evaluate returns the inventory for the data of an XR, as YAML for Ansible.
 func (i *Inventory) Evaluate(ctx context.Context, data expression.Data) (string, []expression.Problem) {
 	e := &evaluation{ctx: ctx, data: data, computed: map[string]computed{}}
 	groups := map[string]any{}
@@ -76,13 +78,13 @@ func (i *Inventory) Evaluate(ctx context.Context, data expression.Data) (string,
 	}
 
 	text := ansible.Inventory(groups)
-	// A value that is nested is indented, and takes more than where it came from.
+	// Indentation makes the text larger than the values in it.
 	data.Budget.Write(len(text))
 
 	return text, nil
 }
 
-// literals adds the literal names of groups, and those of what is in them.
+// literals adds the literal names of groups, and of the hosts and groups in them.
 func (e *evaluation) literals(groups map[string]*expression.Template) {
 	for name, g := range groups {
 		e.literal.Add(name)
@@ -108,10 +110,9 @@ func (e *evaluation) literals(groups map[string]*expression.Template) {
 	}
 }
 
-// name adds the computed name of a host or a group. It must be a new one: variables of a host or a group that is there,
-// a password for example, would go where the new ones say. That holds for a computed one that is there, too.
-//
-// It is false for a name that is refused.
+// name adds the computed name of a host or a group, or adds a problem and returns false. Neither a literal nor another
+// computed host or group may have the name: computed connection variables could send the variables of that host, for
+// example a password, to another address.
 func (e *evaluation) name(name string, check func(string) error, c computed) bool {
 	err := check(name)
 	first, again := e.computed[name]
@@ -136,7 +137,7 @@ func (e *evaluation) name(name string, check func(string) error, c computed) boo
 	return err == nil
 }
 
-// same is true for one host that is in two groups.
+// same is true for a host in two groups: with variables in none or with equal variables in both.
 func (c computed) same(other computed) bool {
 	return !c.group && !other.group && (len(c.vars)+len(other.vars) == 0 || reflect.DeepEqual(c.vars, other.vars))
 }
@@ -145,9 +146,9 @@ func (e *evaluation) invalid(path string, err error) {
 	e.problems = append(e.problems, expression.InvalidAt(path, err))
 }
 
-// open what is at a place. Of a template that is written out these are its fields or items, as templates, and of any
-// other one its value. It is computed if an expression has made it. There is none (false) for a value that is left out,
-// or has problems.
+// open returns the next level of a part of the inventory: the fields or items of a template that has some, as
+// templates, and otherwise its value. A value that is not a template is returned as it is. computed is true for the
+// result of an expression. ok is false for a value that is left out or has problems.
 func (e *evaluation) open(v any, isComputed bool) (opened any, computed, ok bool) {
 	t, isTemplate := v.(*expression.Template)
 
@@ -182,7 +183,7 @@ func (e *evaluation) value(t *expression.Template) (any, bool) {
 	return v, ok && len(problems) == 0
 }
 
-// object returns a value that must be an object or null.
+// object returns a value as an object. It adds a problem for a value that is neither an object nor null.
 func (e *evaluation) object(path string, v any) map[string]any {
 	m, ok := v.(map[string]any)
 	if !ok && v != nil {
@@ -192,7 +193,7 @@ func (e *evaluation) object(path string, v any) map[string]any {
 	return m
 }
 
-// group evaluates a group, or checks a computed one.
+// group evaluates a group. ok is false for a group that is left out or has problems.
 func (e *evaluation) group(path string, v any, isComputed bool) (any, bool) {
 	v, isComputed, ok := e.open(v, isComputed)
 	if !ok {
@@ -220,7 +221,7 @@ func (e *evaluation) group(path string, v any, isComputed bool) (any, bool) {
 	return out, true
 }
 
-// hosts of a group: a map of names to variables, or a list of names.
+// hosts evaluates the hosts of a group: a map from names to variables, or a list of names.
 func (e *evaluation) hosts(path string, v any, isComputed bool) any {
 	v, isComputed, ok := e.open(v, isComputed)
 	if !ok {
@@ -229,7 +230,8 @@ func (e *evaluation) hosts(path string, v any, isComputed bool) any {
 
 	out := map[string]any{}
 
-	// Another text for the same hosts would have runs again.
+	// A host of a computed list has {} and not null: another text for the same hosts would run the content of existing
+	// AnsibleRuns again.
 	var none any
 	if isComputed {
 		none = map[string]any{}
@@ -273,7 +275,7 @@ func (e *evaluation) hosts(path string, v any, isComputed bool) any {
 	return out
 }
 
-// children of a group.
+// children evaluates the children of a group.
 func (e *evaluation) children(path string, v any, isComputed bool) any {
 	v, isComputed, ok := e.open(v, isComputed)
 	if !ok {
@@ -284,7 +286,7 @@ func (e *evaluation) children(path string, v any, isComputed bool) any {
 	groups := e.object(path, v)
 
 	for _, name := range manifest.SortedKeys(groups) {
-		// Nothing below a name that is refused is evaluated.
+		// A group with a refused name is not evaluated.
 		if isComputed && !e.name(name, ansible.CheckGroup, computed{path: path, group: true}) {
 			continue
 		}
@@ -297,8 +299,8 @@ func (e *evaluation) children(path string, v any, isComputed bool) any {
 	return out
 }
 
-// vars of a host or a group. Computed values are marked as unsafe. Where hosts are, their variables say how they are
-// reached: computed ones only by names that are literal, or if the host is computed, too.
+// vars evaluates the variables of a host or a group. Computed values are marked as unsafe. A connection variable with a
+// computed name is allowed only for a computed host (ofHost).
 func (e *evaluation) vars(path string, v any, isComputed, ofHost bool) any {
 	v, isComputed, ok := e.open(v, isComputed)
 	if !ok {

@@ -9,19 +9,19 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// An Object is an AnsibleRun as JSON, with a *Value in the place of each field and text that is computed. Variables are
-// not in it.
+// An Object is an AnsibleRun in JSON with a *Value for each computed field and text. It has no variables.
 type Object map[string]any
 
-// A Value is computed for a place in an AnsibleRun.
+// A Value is a computed value in an AnsibleRun. If it is optional.none(), it is left out, unless Required or Entry.
 type Value struct {
 	Template *expression.Template
-	// Required is true for a value without which what is around it means nothing, and Entry for one without which its
-	// entry of a list is left out. Any other one is left out itself when it is optional.none().
-	Required, Entry bool
-	// As returns the value as the AnsibleRun has it, or why it cannot have it.
+	// Required is true for a value that cannot be left out.
+	Required bool
+	// Entry is true for a Required value in an entry of a list: the whole entry is left out with it.
+	Entry bool
+	// As converts the value to the form of the AnsibleRun. The error says why the value does not fit.
 	As func(v any) (any, error)
-	// Inventory that the value is the text of; nil for any other value.
+	// Inventory is set for a value that is the text of an inventory.
 	Inventory *Inventory
 }
 
@@ -29,7 +29,7 @@ type Value struct {
 func (o Object) Templates() []*expression.Template {
 	var all []*expression.Template
 
-	o.filled(func(v *Value) any {
+	o.withValues(func(v *Value) any {
 		all = append(all, v.Template)
 		return nil
 	})
@@ -37,12 +37,12 @@ func (o Object) Templates() []*expression.Template {
 	return all
 }
 
-// Evaluate the AnsibleRun of a run for the data of an XR. It is a new object, which has metadata.labels and
-// metadata.annotations.
+// Evaluate returns the AnsibleRun of a run for the data of an XR. It is a new object, which always has metadata.labels
+// and metadata.annotations.
 func (run *Run) Evaluate(ctx context.Context, data expression.Data) (map[string]any, []expression.Problem) {
 	variables, problems := run.Variables.Evaluate(ctx, data)
 
-	o := run.Object.filled(func(v *Value) any {
+	o := run.Object.withValues(func(v *Value) any {
 		value, ps := v.evaluate(ctx, data)
 		problems = append(problems, ps...)
 
@@ -55,9 +55,9 @@ func (run *Run) Evaluate(ctx context.Context, data expression.Data) (map[string]
 	return o, problems
 }
 
-// Unevaluated returns the object with these values in the places of those that are required, and without the others.
+// Unevaluated returns the object with of(template) for each required value, and without other computed values.
 func (o Object) Unevaluated(of func(*expression.Template) string) map[string]any {
-	return o.filled(func(v *Value) any {
+	return o.withValues(func(v *Value) any {
 		if v.Required {
 			return of(v.Template)
 		}
@@ -66,17 +66,17 @@ func (o Object) Unevaluated(of func(*expression.Template) string) map[string]any
 	})
 }
 
-// filled returns a copy of the object in which computed values are others; nil leaves one out, and the value itself its
-// entry.
-func (o Object) filled(of func(*Value) any) map[string]any {
-	out, _ := fill(map[string]any(o), of).(map[string]any)
+// withValues returns a copy of the object with of(value) for each computed value. If of returns nil, the value is left
+// out. If of returns the value itself, its entry of a list is left out.
+func (o Object) withValues(of func(*Value) any) map[string]any {
+	out, _ := replace(map[string]any(o), of).(map[string]any)
 	parameters, _ := manifest.Nested(out, "spec", "forProvider").(map[string]any)
 
 	for name, v := range parameters {
-		if list, ok := v.([]any); ok && slices.ContainsFunc(list, mayGo) {
-			delete(parameters, name) // What is empty is not there, see ansiblerun.Stored.
+		if list, ok := v.([]any); ok && slices.ContainsFunc(list, hasEntryValue) {
+			delete(parameters, name) // An empty list is left out, see ansiblerun.Stored.
 
-			if list = slices.DeleteFunc(list, mayGo); len(list) > 0 {
+			if list = slices.DeleteFunc(list, hasEntryValue); len(list) > 0 {
 				parameters[name] = list
 			}
 		}
@@ -85,15 +85,15 @@ func (o Object) filled(of func(*Value) any) map[string]any {
 	return out
 }
 
-// mayGo is true for an entry of a list with a value that may leave it out.
-func mayGo(entry any) bool {
+// hasEntryValue is true for an entry of a list with a Value that leaves out the entry, see Value.Entry.
+func hasEntryValue(entry any) bool {
 	if v, ok := entry.(*Value); ok {
 		return v.Entry
 	}
 
 	object, _ := entry.(map[string]any)
 	for _, below := range object {
-		if mayGo(below) {
+		if hasEntryValue(below) {
 			return true
 		}
 	}
@@ -101,14 +101,14 @@ func mayGo(entry any) bool {
 	return false
 }
 
-func fill(v any, of func(*Value) any) any {
+func replace(v any, of func(*Value) any) any {
 	switch v := v.(type) {
 	case *Value:
 		return of(v)
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = fill(v[i], of)
+			out[i] = replace(v[i], of)
 		}
 
 		return out
@@ -116,7 +116,7 @@ func fill(v any, of func(*Value) any) any {
 		out := make(map[string]any, len(v))
 
 		for _, k := range manifest.SortedKeys(v) {
-			if value := fill(v[k], of); value != nil {
+			if value := replace(v[k], of); value != nil {
 				out[k] = value
 			}
 		}
@@ -127,14 +127,14 @@ func fill(v any, of func(*Value) any) any {
 	return v
 }
 
-// messageNoItems says what to write for a list that is written out, and of which all items are optional.none().
-const messageNoItems = `nothing that its items are made of is set; write xr.spec.?field.orValue("…") for an item ` +
+// messageNoItems is about a list with literal brackets in which all items are optional.none().
+const messageNoItems = `none of its items is set; write xr.spec.?field.orValue("…") for an item ` +
 	`with a default, or "${xr.spec.?field.optMap(f, [f])}" in place of the list if it may be missing`
 
-// messageRequired says what to write for a value that cannot be left out.
-const messageRequired = `is not set, and the run cannot do without; write xr.spec.?field.orValue("…") for a default`
+// messageRequired is about a required value that is optional.none().
+const messageRequired = `is not set, but the run needs it; write xr.spec.?field.orValue("…") for a default`
 
-// evaluate a value; nil for one that is left out, and the value itself for one that is so with its entry.
+// evaluate returns the value for the data of an XR, in the form that withValues expects.
 func (v *Value) evaluate(ctx context.Context, data expression.Data) (any, []expression.Problem) {
 	if v.Inventory != nil {
 		return v.Inventory.Evaluate(ctx, data)
@@ -163,8 +163,8 @@ func (v *Value) evaluate(ctx context.Context, data expression.Data) (any, []expr
 	return value, nil
 }
 
-// couldBe is true for a value that was made of another one, whatever the computed values in that were.
-func couldBe(v, was any) bool {
+// matches is true for a value was that v may have rendered: literal values are equal, and computed values may be.
+func matches(v, was any) bool {
 	switch v := v.(type) {
 	case *Value:
 		return (was != nil || !v.Required) && (v.Inventory != nil || v.Template.MayBe(was))
@@ -172,9 +172,9 @@ func couldBe(v, was any) bool {
 		list, _ := was.([]any)
 
 		for _, entry := range v {
-			if len(list) > 0 && couldBe(entry, list[0]) {
+			if len(list) > 0 && matches(entry, list[0]) {
 				list = list[1:]
-			} else if !mayGo(entry) {
+			} else if !hasEntryValue(entry) {
 				return false
 			}
 		}
@@ -184,7 +184,7 @@ func couldBe(v, was any) bool {
 		object, _ := was.(map[string]any)
 
 		for k := range manifest.Overlay(v, object) {
-			if !couldBe(v[k], object[k]) {
+			if !matches(v[k], object[k]) {
 				return false
 			}
 		}

@@ -1,8 +1,7 @@
-// Package plan is what an input says, compiled: all that does not depend on an XR. Package
-// compile makes a Plan of an input, once; the packages that render read it for each XR.
+// Package plan has the compiled form of an input, which does not depend on an XR. Package compile compiles an input to
+// a Plan once, and each request for an XR uses it.
 //
-// The parts of a Plan evaluate themselves for the data of an XR. They know nothing of
-// what is observed.
+// The parts of a Plan have methods that evaluate them for the data of an XR. They do not use the observed state.
 package plan
 
 import (
@@ -18,41 +17,39 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 )
 
-// A Plan is an input, compiled for XRs of one scope. It is safe for
-// concurrent use.
+// A Plan is an input compiled for XRs of one scope. It is safe for concurrent use.
 type Plan struct {
-	// Runs, each after those that it depends on.
+	// Runs has each run after its dependencies.
 	Runs []*Run
-	// PreviousSets are the sets by the names of previous sets. They adopt the members of these.
+	// PreviousSets has, by the names of previous sets, the sets that adopt their members.
 	PreviousSets map[string]*Run
-	// Locals that expressions see.
+	// Locals are the locals of the input.
 	Locals *expression.Locals
-	// Status of the XR, if there is any.
+	// Status is the status of the XR; nil when the input has none.
 	Status *expression.Template
-	// Conditions of the XR.
+	// Conditions are the custom conditions of the XR.
 	Conditions []Condition
-	// OperatorConditions is true for an XR that also has the conditions of an operator.
+	// OperatorConditions is true when the XR also gets the conditions of an Ansible operator.
 	OperatorConditions bool
-	// StatusSchema is the schema of the status. That of what is not known may be anything.
+	// StatusSchema is the schema of the status of the XR. A field without a known schema may have any value.
 	StatusSchema *schema.Converter
-	// Connection are the connection details of the XR.
+	// Connection has the connection details of the XR.
 	Connection Connection
-	// Required resources, each after those that it refers to.
+	// Required has each required resource after those that it refers to.
 	Required []RequiredResource
-	// ByResource are the runs by their resource names.
+	// ByResource has the runs by composition resource name.
 	ByResource map[string]*Run
-	// ReadsResources is true when expressions refer to what other steps compose.
+	// ReadsResources is true when expressions refer to resources of other steps.
 	ReadsResources bool
 }
 
-// A Condition of the XR, compiled.
+// A Condition is a custom condition of the XR, compiled.
 type Condition struct {
 	Type                    string
 	Status, Reason, Message *expression.Template
 }
 
-// IsReservedCondition is true for the types of conditions that Crossplane or the function
-// sets itself.
+// IsReservedCondition is true for the types of conditions that Crossplane or the function sets itself.
 func IsReservedCondition(typ string) bool {
 	switch typ {
 	case ansiblerun.ConditionReady, ansiblerun.ConditionSynced, "Healthy", "UpToDate", "Responsive",
@@ -66,29 +63,29 @@ func IsReservedCondition(typ string) bool {
 // OperatorConditions are the types of the conditions that Ansible operators set.
 var OperatorConditions = [...]string{ConditionRunning, ConditionSuccessful, ConditionFailure} //nolint:gochecknoglobals // Go has no constant arrays.
 
-// Types of the conditions that Ansible operators set. Source: ansible-operator-plugins,
-// package status.
+// Types of the conditions that Ansible operators set. Source: ansible-operator-plugins, package status.
 const (
 	ConditionRunning    = "Running"
 	ConditionSuccessful = "Successful"
 	ConditionFailure    = "Failure"
 )
 
-// Connection are the connection details of the XR, compiled.
+// A Connection has the connection details of the XR, compiled: names and, at the same indexes, values.
 type Connection struct {
-	Names     []string
-	Values    []*expression.Template
+	Names  []string
+	Values []*expression.Template
+	// Namespace is the namespace of the Secrets of cluster-scoped AnsibleRuns.
 	Namespace string
-	// Name of the Secret; nil for the usual one.
+	// Name is the name of the Secret; nil for the default one.
 	Name *expression.Template
 }
 
-// ResourceConnection is the composition resource name of the Secret that holds connection
-// details of XRs that have none of their own.
+// ResourceConnection is the composition resource name of the Secret with the connection details, for XRs without
+// spec.writeConnectionSecretToRef.
 const ResourceConnection = "connection-details"
 
-// RunOf returns the run that a composed resource comes from, also by a previous name of a
-// set; nil when there is none.
+// RunOf returns the run that renders a composed resource, or the set that adopts it by a previous name of the set; nil
+// when there is none.
 func (c *Plan) RunOf(resource string) *Run {
 	set, _, ok := Member(resource)
 	if !ok {
@@ -106,11 +103,11 @@ func (c *Plan) RunOf(resource string) *Run {
 	return c.PreviousSets[set]
 }
 
-// MayBeOf is true for a composed resource of a run, and for one of no run that a member of
-// the set may have been: core goes on calling it by the name that it had first.
-func (c *Plan) MayBeOf(run *Run, resource string) bool {
+// MayBelong is true for a composed resource of a run. It is also true for a resource of no run with a name that may be
+// a previous name of a member of the set: core keeps the first name of an adopted AnsibleRun.
+func (c *Plan) MayBelong(run *Run, resource string) bool {
 	by := c.RunOf(resource)
-	return by == run || by == nil && run.mayHaveHad(resource)
+	return by == run || by == nil && run.mayBePreviousName(resource)
 }
 
 // Templates returns all templates of the plan.
@@ -152,12 +149,11 @@ func (c *Plan) Reported() []*expression.Template {
 	return all
 }
 
-// maxResourceName is the length of the longest name of a resource that expressions can refer
-// to, in bytes. The message of each run that waits for the resource has the name.
+// maxResourceName is the longest composition resource name that expressions can refer to, in bytes. The messages of
+// runs that wait for the resource have the name.
 const maxResourceName = 253
 
-// Unreferable returns why expressions cannot refer to a composed resource of this name;
-// nil when they can.
+// Unreferable returns why expressions cannot refer to a composed resource as resources[name]; nil when they can.
 func (c *Plan) Unreferable(name string) error {
 	switch on := c.RunOf(name); {
 	case on != nil:
@@ -172,8 +168,8 @@ func (c *Plan) Unreferable(name string) error {
 	return nil
 }
 
-// ResourcesOf returns the resources of other steps that templates refer to, by
-// composition resource name: true for those that they need.
+// ResourcesOf returns the resources of other steps that templates refer to, by composition resource name. A resource is
+// true when a template needs it.
 func (c *Plan) ResourcesOf(ctx context.Context, data expression.Data,
 	templates ...*expression.Template,
 ) (map[string]bool, []expression.Problem) {

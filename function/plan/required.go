@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// Selector of resources in a namespace; "" for all that there are.
+// Selector returns a selector of resources in a namespace; in all namespaces if it is empty.
 func Selector(apiVersion, kind, namespace string) *fnv1.ResourceSelector {
 	s := &fnv1.ResourceSelector{ApiVersion: apiVersion, Kind: kind}
 	if namespace != "" {
@@ -25,16 +25,16 @@ func Selector(apiVersion, kind, namespace string) *fnv1.ResourceSelector {
 // A RequiredResource is a required resource of the input, compiled.
 type RequiredResource struct {
 	Name, APIVersion, Kind string
-	// Namespace of the resources; "" for all that there are.
+	// Namespace is the namespace of the resources; empty for all namespaces.
 	Namespace string
-	// Selector is the name of the resource or, with ByLabels, the labels of any number.
+	// Selector is the name of one resource or, with ByLabels, the labels of any number of resources.
 	Selector *expression.Template
 	ByLabels bool
-	// Pinned resources are in the XR's own namespace, since it chooses them.
+	// Pinned is true for resources that are fetched only from the XR's own namespace, since the XR selects them.
 	Pinned bool
 }
 
-// Evaluate returns what core is to fetch for an XR of a namespace; nil when its value is optional.none().
+// Evaluate returns the selector that core fetches for an XR in a namespace; nil when the Selector is optional.none().
 func (r RequiredResource) Evaluate(ctx context.Context, data expression.Data,
 	namespace string,
 ) (*fnv1.ResourceSelector, []expression.Problem) {
@@ -78,9 +78,9 @@ func (r RequiredResource) Evaluate(ctx context.Context, data expression.Data,
 		matched.Labels[k] = s
 	}
 
-	// No labels select everything.
+	// An empty set of labels would select all resources.
 	if len(labels) == 0 {
-		problems = append(problems, expression.InvalidAt(path+".matchLabels", errors.New("no label is left to select by")))
+		problems = append(problems, expression.InvalidAt(path+".matchLabels", errors.New("no label is set, and all resources would match")))
 	}
 
 	out.Match = &fnv1.ResourceSelector_MatchLabels{MatchLabels: matched}
@@ -89,10 +89,10 @@ func (r RequiredResource) Evaluate(ctx context.Context, data expression.Data,
 }
 
 const (
-	// Watched is what expressions call the resource that an Operation was made
-	// for, as in required.watched.
+	// Watched is the name, in expressions, of the resource for which a WatchOperation has created the Operation:
+	// required.watched.
 	Watched = "watched"
-	// RequirementWatched is what core calls it. Source: RequirementNameWatchedResource
-	// of the API of Operations.
+	// RequirementWatched is the name of this resource in a request. Source: RequirementNameWatchedResource in the API
+	// of Operations.
 	RequirementWatched = "ops.crossplane.io/watched-resource"
 )

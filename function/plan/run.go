@@ -15,56 +15,54 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// A Run of the input, compiled.
+// A Run is a run of the input, compiled.
 type Run struct {
-	// Name is also the composition resource name; of a set, what those of its members start with.
+	// Name is the composition resource name of a single run. Of a set, it is the part before the key, see MemberName.
 	Name string
-	// Path of the run in the input.
+	// Path is the path of the run in the input.
 	Path *field.Path
 	// Object is the AnsibleRun.
 	Object Object
-	// When says whether the run is wanted: literally true for runs without a when.
+	// When says whether the run is wanted. It is literally true for a run without when.
 	When *expression.Template
-	// ReadyWhen says whether the run is ready once its AnsibleRun is; nil for runs that
-	// always are then.
+	// ReadyWhen says whether the run is ready when its AnsibleRun is; nil when it always is.
 	ReadyWhen *expression.Template
 	// ForEach is nil for a single run.
 	ForEach *ForEach
-	// Variables that the content gets.
+	// Variables are the variables of the content.
 	Variables Variables
-	// Templates are those of the AnsibleRun itself.
+	// Templates are the templates in the AnsibleRun.
 	Templates []*expression.Template
-	// Uses are the templates that say what the run depends on.
+	// Uses are the templates from which the dependencies of the run follow.
 	Uses []*expression.Template
-	// Needs are the runs that this one depends on: true when it cannot be there
-	// without the other one.
+	// Needs are the runs that this one depends on. A run is true when this one cannot exist without it.
 	Needs map[string]bool
-	// SameKey are the sets on which this set depends key by key: each member on the member
-	// with the same key.
+	// SameKey has the sets of Needs on which this set depends key by key: each member only on the member with its key.
 	SameKey map[string]bool
-	// Usages is true for a run if its dependencies get Usages, which keep them until the run is gone.
+	// Usages is true when Usages protect the dependencies until the run is deleted.
 	Usages bool
-	// Referenced is true for a run that expressions refer to, also where they can do without it.
+	// Referenced is true for a run that expressions refer to, even if they do not need it.
 	Referenced bool
-	// Published is true for a run with a Secret for its connection details: an expression refers to them.
+	// Published is true for a run with a Secret for its connection details, since an expression refers to them.
 	Published bool
-	// Prune is false for a run that stays when it is not wanted any more.
+	// Prune is false for a run with an AnsibleRun that stays when it is no longer wanted.
 	Prune bool
-	// PreviousNames of the composed resource; nil when the input does not have the field.
+	// PreviousNames are previous names of the composed resource; nil when the input does not have the field.
 	PreviousNames *expression.Template
-	// New is true for a run with previousNames that are an empty list: no XR has it under another name.
+	// New is true for a run with an empty list of previousNames: it has no other name in any XR.
 	New bool
-	// AtMost is how many members of a set are removed at once; nil for any number.
+	// AtMost limits how many members of a set are removed at once; nil for any number.
 	AtMost *intstr.IntOrString
-	// AtATime is how many members of a set change at a time; nil for any number.
+	// AtATime limits how many members of a set change at a time; nil for any number.
 	AtATime *intstr.IntOrString
 }
 
-// APIVersion of the AnsibleRun.
+// APIVersion returns the API version of the AnsibleRun.
 func (run *Run) APIVersion() string { return manifest.Text(run.Object, "apiVersion") }
 
-// Share returns how many members of a set of some size a limit allows; 0 for a limit that cannot be read.
-func Share(limit intstr.IntOrString, size int) int {
+// ScaledLimit returns a limit, which may be a percentage, as a number of members of a set with a size. It returns 0 for
+// an invalid limit.
+func ScaledLimit(limit intstr.IntOrString, size int) int {
 	n, err := intstr.GetScaledValueFromIntOrPercent(&limit, size, false)
 	if err != nil {
 		return 0
@@ -73,13 +71,13 @@ func Share(limit intstr.IntOrString, size int) int {
 	return n
 }
 
-// Key returns the key of a composed resource that is a member of the set.
+// Key returns the key of a composed resource; false when it is not a member of the set.
 func (run *Run) Key(resource string) (string, bool) {
 	set, key, ok := Member(resource)
 	return key, ok && set == run.Name
 }
 
-// Owns is true when the run renders the composed resource of a name.
+// Owns is true for the composition resource name of the run, or of a member of the set.
 func (run *Run) Owns(resource string) bool {
 	if run.ForEach == nil {
 		return run.Name == resource
@@ -90,18 +88,16 @@ func (run *Run) Owns(resource string) bool {
 	return ok
 }
 
-// mayHaveHad is true for a set of which a member may have had this name: it looks like one
-// of the previous names.
-func (run *Run) mayHaveHad(name string) bool {
+// mayBePreviousName is true for a name that an expression in previousNames of a set may return.
+func (run *Run) mayBePreviousName(name string) bool {
 	return run.ForEach != nil && run.PreviousNames != nil &&
 		slices.ContainsFunc(run.PreviousNames.Items, func(t *expression.Template) bool { return t.MayBe(name) })
 }
 
-// WhenPerItem is true for a set with a when that refers to the item: each member is wanted or not by itself.
+// WhenPerItem is true for a set with a when that refers to each: it is evaluated for each member.
 func (run *Run) WhenPerItem() bool { return run.ForEach != nil && run.When.Each }
 
-// Entry returns what AnnotationDependsOn of the run, or of its member with a key, has for
-// another run.
+// Entry returns the entry for another run in AnnotationDependsOn of the run, or of its member with a key.
 func (run *Run) Entry(on *Run, key string) string {
 	switch {
 	case on.ForEach == nil:
@@ -113,7 +109,7 @@ func (run *Run) Entry(on *Run, key string) string {
 	return on.Name + ansiblerun.AllKeys
 }
 
-// Wanted evaluates when. It is true when the value is optional.none().
+// Wanted returns the value of when; true for optional.none().
 func (run *Run) Wanted(ctx context.Context, data expression.Data) (bool, []expression.Problem) {
 	v, ok, problems := run.When.Evaluate(ctx, data)
 	if len(problems) > 0 {
@@ -129,8 +125,8 @@ func (run *Run) Wanted(ctx context.Context, data expression.Data) (bool, []expre
 	return wanted || !ok, nil
 }
 
-// Resources returns what the run writes for resources of other steps: names, which are true,
-// and expressions that compute names.
+// Resources returns the names of resources of other steps as the run writes them: literal names, which are true, and
+// expressions that compute names.
 func (run *Run) Resources() map[string]bool {
 	all := map[string]bool{}
 	for _, t := range run.Uses {
@@ -140,17 +136,16 @@ func (run *Run) Resources() map[string]bool {
 	return all
 }
 
-// CouldBe is true for an AnsibleRun that the run may have rendered: with all literal values
-// of its content, hosts and variables.
-func (run *Run) CouldBe(o map[string]any) bool {
+// MayHaveRendered is true for an AnsibleRun with all literal values of the content, hosts and variables of the run.
+func (run *Run) MayHaveRendered(o map[string]any) bool {
 	compared := append(ansiblerun.ContentFields[:],
 		"project", "hosts", "limit", "env", "inventories", "inventoryInline", "varFiles")
 	parameters, _ := manifest.Nested(run.Object, "spec", "forProvider").(map[string]any)
 	was, _ := manifest.Nested(o, "spec", "forProvider").(map[string]any)
 
-	if !couldBe(manifest.Nested(run.Object, "spec", "providerConfigRef", "name"),
+	if !matches(manifest.Nested(run.Object, "spec", "providerConfigRef", "name"),
 		manifest.Nested(o, "spec", "providerConfigRef", "name")) ||
-		!couldBe(manifest.Pick(parameters, compared...), manifest.Pick(was, compared...)) {
+		!matches(manifest.Pick(parameters, compared...), manifest.Pick(was, compared...)) {
 		return false
 	}
 

@@ -12,8 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// Member returns the resource name of the set and the key of a composed
-// resource, if it is the member of a set.
+// Member returns the name of the set and the key of a composed resource set[key]; false when its name has another form.
 func Member(resource string) (set, key string, ok bool) {
 	set, rest, ok := strings.Cut(resource, "[")
 	key, closed := strings.CutSuffix(rest, "]")
@@ -21,38 +20,37 @@ func Member(resource string) (set, key string, ok bool) {
 	return set, key, ok && closed
 }
 
-// MemberName returns the composition resource name of the member of a set with a key.
+// MemberName returns the composition resource name set[key] of a member of a set.
 func MemberName(set, key string) string { return set + "[" + key + "]" }
 
-// ObjectName returns the name of an AnsibleRun of an Operation, by its composition resource
-// name: that of nightlyBackup[eu] is nightly-backup-eu.
+// ObjectName returns the name of the AnsibleRun of an Operation with a composition resource name: nightly-backup-eu for
+// nightlyBackup[eu].
 func ObjectName(resource string) string {
 	return strings.ToLower(capital.ReplaceAllString(strings.NewReplacer("[", "-", "]", "").Replace(resource), "-$0"))
 }
 
 var capital = regexp.MustCompile("[A-Z]")
 
-// maxItems is how many runs a set can have.
+// maxItems is the largest number of members of a set.
 const maxItems = 1000
 
-// itemKey matches the keys that items may have. A key becomes part of the name of a composed
-// resource, and of a line of a condition.
+// itemKey matches valid keys. A key is part of a composition resource name, and of the message of a condition.
 var itemKey = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/@-]{0,127}$`)
 
 // ForEach evaluates the items of a set of runs.
 type ForEach struct {
 	Items *expression.Template
-	// Key is nil when keys follow from the items.
+	// Key is forEachKey; nil when a key is the key of the map, or the string in the list.
 	Key *expression.Template
 }
 
-// An Item of a set.
+// An Item is an item of forEach, for which a set has a member.
 type Item struct {
 	Key   string
 	value any
 }
 
-// Templates of the items and their keys; none for a single run.
+// Templates returns the templates of the items and their keys; none for a single run, which has a nil ForEach.
 func (e *ForEach) Templates() []*expression.Template {
 	switch {
 	case e == nil:
@@ -64,8 +62,8 @@ func (e *ForEach) Templates() []*expression.Template {
 	return []*expression.Template{e.Items, e.Key}
 }
 
-// Evaluate returns the items: of a map in the order of the keys, of a list in its order. It
-// is false when the value is optional.none(), which is not meant as an empty list.
+// Evaluate returns the items: of a map sorted by key, of a list in its order. It returns false for optional.none(),
+// which does not mean an empty list.
 func (e *ForEach) Evaluate(ctx context.Context, data expression.Data) ([]Item, bool, []expression.Problem) {
 	v, ok, problems := e.Items.Evaluate(ctx, data)
 	if !ok || len(problems) > 0 {
@@ -79,7 +77,7 @@ func (e *ForEach) Evaluate(ctx context.Context, data expression.Data) ([]Item, b
 
 	if len(items) > maxItems {
 		return nil, true, []expression.Problem{
-			expression.InvalidAt("forEach", errors.Errorf("has %d items, but at most %d can be", len(items), maxItems)),
+			expression.InvalidAt("forEach", errors.Errorf("has %d items, but a set can have at most %d", len(items), maxItems)),
 		}
 	}
 
@@ -88,7 +86,7 @@ func (e *ForEach) Evaluate(ctx context.Context, data expression.Data) ([]Item, b
 	return items, true, problems
 }
 
-// itemsOf a map or a list.
+// itemsOf returns the items of a map or a list.
 func (e *ForEach) itemsOf(v any) ([]Item, []expression.Problem) {
 	var items []Item
 
@@ -114,8 +112,7 @@ func (e *ForEach) itemsOf(v any) ([]Item, []expression.Problem) {
 	return items, nil
 }
 
-// withKeys returns the items with the keys that forEachKey gives them, if it is set. The
-// problems are keys that are not valid or not unique.
+// withKeys returns the items with the keys of forEachKey, if it is set. The problems are invalid and duplicate keys.
 func (e *ForEach) withKeys(ctx context.Context, data expression.Data, items []Item) ([]Item, []expression.Problem) {
 	var problems []expression.Problem
 
@@ -167,7 +164,7 @@ func (e *ForEach) keyOf(ctx context.Context, data expression.Data) (string, []ex
 		errors.Errorf("must be a string, and is %s for the item %s", manifest.Show(v), manifest.Show(data.Each["value"])))}
 }
 
-// DataWith returns data in which expressions see the item.
+// DataWith returns data with the item as each.
 func (i Item) DataWith(data expression.Data) expression.Data {
 	data.Each = map[string]any{"value": i.value}
 	if i.Key != "" {

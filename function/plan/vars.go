@@ -12,30 +12,29 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// Variables of a run, compiled.
+// Variables are the variables of a run, compiled.
 type Variables struct {
-	// Vars by name.
+	// Vars are the variables of vars by name. They win over those of From.
 	Vars map[string]*expression.Template
-	// From are objects with fields that are variables, the weakest object first.
+	// From are the sources of varsFrom. Later sources win over earlier ones.
 	From []VarsSource
-	// Templated variables hold expressions, and are templated nevertheless.
+	// Templated has the variables that Ansible templates although they hold expressions.
 	Templated map[string]bool
 }
 
-// A VarsSource is an object with fields that are variables.
+// A VarsSource is an entry of varsFrom: an object with fields that become variables.
 type VarsSource struct {
 	Value *expression.Template
-	// Path of the source in a run.
+	// Path is the path of the source in a run.
 	Path string
-	// SnakeCase is true for a source with names that are converted.
+	// SnakeCase is true when the names of fields are converted to snake case.
 	SnakeCase bool
-	// Include and Exclude variables, by the names that they have after the conversion: fields that
-	// are spelt in different ways become the same variable.
+	// Include and Exclude select variables by their names after the conversion, since several spellings of a field
+	// become the same variable. A nil Include selects all.
 	Include, Exclude []string
 }
 
-// Variable returns the name of the variable that a field of an object becomes. It is false for a
-// field that is not chosen.
+// Variable returns the name of the variable that a field of the object becomes; false when it is not selected.
 func (s VarsSource) Variable(field string) (string, bool) {
 	if s.SnakeCase {
 		field = ansible.SnakeCase(field)
@@ -44,7 +43,7 @@ func (s VarsSource) Variable(field string) (string, bool) {
 	return field, !slices.Contains(s.Exclude, field) && (s.Include == nil || slices.Contains(s.Include, field))
 }
 
-// Templates of all values.
+// Templates returns the templates of all values.
 func (v Variables) Templates() []*expression.Template {
 	all := make([]*expression.Template, 0, len(v.Vars)+len(v.From))
 	for _, name := range manifest.SortedKeys(v.Vars) {
@@ -58,9 +57,8 @@ func (v Variables) Templates() []*expression.Template {
 	return all
 }
 
-// Evaluate the variables as parameters of an AnsibleRun. Those that hold an expression, and those that are
-// named by data, must not be templated by Ansible, for they come from people
-// without trust.
+// Evaluate returns the variables as parameters of an AnsibleRun: vars, which Ansible templates, and unsafeVars, which
+// it does not. Variables with an expression and those of varsFrom come from untrusted authors, so they are unsafeVars.
 func (v Variables) Evaluate(ctx context.Context, data expression.Data) (map[string]any, []expression.Problem) {
 	var problems []expression.Problem
 
@@ -75,7 +73,7 @@ func (v Variables) Evaluate(ctx context.Context, data expression.Data) (map[stri
 	for _, name := range manifest.SortedKeys(v.Vars) {
 		t := v.Vars[name]
 
-		// A variable that is left out is left out, wherever else it comes from.
+		// If vars leaves out a variable, varsFrom does not set it either.
 		delete(unsafe, name)
 
 		value, ok, ps := t.Evaluate(ctx, data)
@@ -100,7 +98,7 @@ func (v Variables) Evaluate(ctx context.Context, data expression.Data) (map[stri
 	return parameters, problems
 }
 
-// evaluate the variables of an object.
+// evaluate returns the selected variables of the object.
 func (s VarsSource) evaluate(ctx context.Context, data expression.Data) (map[string]any, []expression.Problem) {
 	v, ok, problems := s.Value.Evaluate(ctx, data)
 	if !ok || len(problems) > 0 {

@@ -247,7 +247,7 @@ func (r *remover) limitRemoval() {
 			continue
 		}
 
-		isOther := func(resource string) bool { return !r.plan.MayBeOf(run, resource) }
+		isOther := func(resource string) bool { return !r.plan.MayBelong(run, resource) }
 		leaving, total := slices.DeleteFunc(slices.Clone(unwanted), isOther), 0
 
 		for resource := range r.runs.Observed.Resources {
@@ -256,7 +256,7 @@ func (r *remover) limitRemoval() {
 			}
 		}
 
-		if len(leaving) <= max(plan.Share(*run.AtMost, total), r.allowed(run.Name)) {
+		if len(leaving) <= max(plan.ScaledLimit(*run.AtMost, total), r.allowed(run.Name)) {
 			continue
 		}
 

@@ -117,7 +117,7 @@ func (t candidates) similar(run *plan.Run) []string {
 		maker := t.plan.RunOf(was)
 		o, _ := t.runs.Observed.Run(was)
 
-		return maker != nil && maker != run || t.renewed[was] && !run.New || !run.CouldBe(o)
+		return maker != nil && maker != run || t.renewed[was] && !run.New || !run.MayHaveRendered(o)
 	})
 
 	return t.similarTo[run]
@@ -126,7 +126,7 @@ func (t candidates) similar(run *plan.Run) []string {
 // strangers returns the similar candidates that are no members of the set of the run, nor
 // have a previous name of such.
 func (t candidates) strangers(run *plan.Run) []string {
-	return slices.DeleteFunc(slices.Clone(t.similar(run)), func(other string) bool { return t.plan.MayBeOf(run, other) })
+	return slices.DeleteFunc(slices.Clone(t.similar(run)), func(other string) bool { return t.plan.MayBelong(run, other) })
 }
 
 // terminating returns an AnsibleRun that is being deleted and may be a rendered run: it has
@@ -145,7 +145,7 @@ func (t candidates) terminating(run *plan.Run, rendered map[string]any) string {
 
 	for _, d := range t.runs.Terminating {
 		was := ansiblerun.CompositionResource(d)
-		if t.plan.RunOf(was) == nil && !t.plan.MayBeOf(run, was) && run.CouldBe(d) {
+		if t.plan.RunOf(was) == nil && !t.plan.MayBelong(run, was) && run.MayHaveRendered(d) {
 			t.terminatingLike[run] = observed.Deleting(d)
 		}
 	}
