@@ -10,6 +10,7 @@ import (
 // TestBook is about the breaches that a book finds: a book without any would prove nothing.
 func TestBook(t *testing.T) {
 	apply := func(id, state string) Run { return Run{UID: "a", ID: id, Mode: ModeApply, State: state, Value: "v"} }
+	play := func(b *Book, r Run, how Outcome) { b.Begin(r); b.End(r.ID, how) }
 
 	cases := map[string]struct {
 		reason string
@@ -19,28 +20,20 @@ func TestBook(t *testing.T) {
 	}{
 		"Applied": {
 			reason: "A run that did its work has changed the target.",
-			do: func(b *Book) {
-				b.Begin(apply("1", StatePresent))
-				b.End("1", Done)
-			},
+			do:     func(b *Book) { play(b, apply("1", StatePresent), Done) },
 			target: "v",
 		},
 		"Lost": {
 			reason: "A run that was lost has left the target half done, whatever was there.",
 			do: func(b *Book) {
-				b.Begin(apply("1", StatePresent))
-				b.End("1", Done)
-				b.Begin(apply("2", StatePresent))
-				b.End("2", Lost)
+				play(b, apply("1", StatePresent), Done)
+				play(b, apply("2", StatePresent), Lost)
 			},
 			target: Half,
 		},
 		"Checked": {
 			reason: "A check changes nothing.",
-			do: func(b *Book) {
-				b.Begin(Run{UID: "a", ID: "1", Mode: ModeCheck, State: StatePresent, Value: "v"})
-				b.End("1", Done)
-			},
+			do:     func(b *Book) { play(b, Run{UID: "a", ID: "1", Mode: ModeCheck, State: StatePresent, Value: "v"}, Done) },
 		},
 		"Overlap": {
 			reason: "No run may begin before the one before it has ended.",
@@ -54,8 +47,7 @@ func TestBook(t *testing.T) {
 		"Doubled": {
 			reason: "No run may begin again.",
 			do: func(b *Book) {
-				b.Begin(apply("1", StatePresent))
-				b.End("1", Done)
+				play(b, apply("1", StatePresent), Done)
 				b.Begin(apply("1", StatePresent))
 			},
 			want:   []string{"run 1 began again"},
@@ -82,10 +74,8 @@ func TestBook(t *testing.T) {
 		"Removed": {
 			reason: "An object goes after a successful absent run.",
 			do: func(b *Book) {
-				b.Begin(apply("1", StatePresent))
-				b.End("1", Done)
-				b.Begin(apply("2", StateAbsent))
-				b.End("2", Done)
+				play(b, apply("1", StatePresent), Done)
+				play(b, apply("2", StateAbsent), Done)
 				b.Gone("a")
 			},
 		},
@@ -96,8 +86,7 @@ func TestBook(t *testing.T) {
 		"NotRemoved": {
 			reason: "An object may not go without an absent run.",
 			do: func(b *Book) {
-				b.Begin(apply("1", StatePresent))
-				b.End("1", Failed)
+				play(b, apply("1", StatePresent), Failed)
 				b.Gone("a")
 			},
 			want:   []string{`the last run before the object was gone is 1, state present, outcome "failed"`},
@@ -106,8 +95,7 @@ func TestBook(t *testing.T) {
 		"RemovalFailed": {
 			reason: "An object may not go after an absent run that failed.",
 			do: func(b *Book) {
-				b.Begin(apply("1", StateAbsent))
-				b.End("1", Failed)
+				play(b, apply("1", StateAbsent), Failed)
 				b.Gone("a")
 			},
 			want:   []string{`the last run before the object was gone is 1, state absent, outcome "failed"`},
