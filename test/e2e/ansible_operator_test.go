@@ -48,101 +48,63 @@ func movePage(t *testing.T) (yaml, commands []string) {
 	return yaml, commands
 }
 
-// sampleShell has the project of the sample in a git repository, as the page about moving an
-// operator begins with it.
-type sampleShell struct {
-	*shell
-
-	// commands of the page, where it publishes the project, and the directory where the role makes a file once.
-	commands []string
-	bare     string
-	marks    string
-}
-
-// newSampleShell checks the project out.
-func newSampleShell(t *testing.T) sampleShell {
-	t.Helper()
-	needs.Built(t, "test-e2e", sampleCollections...)
-
-	module := needs.Module(t, "../tools/operator", sampleModule)
-	yaml, commands := movePage(t)
-
-	sh := newShell(t, "GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.org", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.org")
-	marks, err := os.MkdirTemp("/var/tmp", "sample-") //nolint:usetesting // Content may write to the directories of tests.
-	needs.OK(t, err)
-	t.Cleanup(func() { needs.OK(t, os.RemoveAll(marks)) })
-
-	s := sampleShell{shell: sh, commands: commands, bare: filepath.Join(sh.Dir, "published.git"), marks: marks}
-
-	sh.Run(t, "git init --quiet --bare --initial-branch=main "+s.bare+" && git clone --quiet "+s.bare+" "+sampleOperator)
-	needs.OK(t, os.CopyFS(filepath.Join(sh.Dir, sampleOperator), os.DirFS(filepath.Join(module, "testdata", sampleOperator))))
-	// The role without what sends its metrics, and with a directory of this test in place of /tmp.
-	sh.Run(t, "cd "+sampleOperator+" && sed -i '/^    # Sanity/,/^  when: not metricsbumped/{/^  when/!d}; s|/tmp/|"+s.marks+"/|' roles/memcached/tasks/main.yml && "+
-		"git add --all && git commit --quiet --message='The operator'")
-	sh.Write(t, sampleOperator+"/galaxy.yml", yaml[1])
-
-	return s
-}
-
-// Page runs one of the blocks of commands of the page, for the sample's operator and one of its kinds.
-func (s sampleShell) Page(t *testing.T, command int, kind string) {
-	t.Helper()
-
-	examples, err := filepath.Abs("../../examples")
-	needs.OK(t, err)
-
-	s.Run(t, strings.NewReplacer(
-		"https://git.example.org/acme/cache-operator.git", "git+file://"+s.bare, "examples/", examples+"/",
-		"cache-operator", sampleOperator, "caches.cache.example.org", kind+"s.cache.example.com", "cache.example.org", "cache.example.com",
-		"patch cache ", "patch "+kind+" ", "caches", kind+"s",
-	).Replace(s.commands[command]))
-}
-
-// install the operator in the cluster as its Makefile does, but for the monitoring, which has to be there for that.
-func (s sampleShell) install(t *testing.T) {
-	t.Helper()
-
-	s.Write(t, "kustomization.yaml", "namespace: "+sampleOperator+"-system\nnamePrefix: "+sampleOperator+"-\nresources:\n"+
-		"- "+sampleOperator+"/config/crd\n- "+sampleOperator+"/config/rbac\n- "+sampleOperator+"/config/manager\n")
-	cp.Apply(t, s.Run(t, "kubectl kustomize ."), nil)
-}
-
-// scaffold as the page says. Collections come from a server of this test, and the project from its disk.
-func (s sampleShell) scaffold(t *testing.T) {
-	t.Helper()
-
-	hub := sources.NewGalaxy(t, append(slices.Clone(sampleCollections), fakeOperatorSDK().Tarball(t))...)
-
-	s.Page(t, 0, "memcached")
-	s.Page(t, 1, "memcached")
-	s.Run(t, `
-sed -i 's|^spec:$|&\n  vars: {ANSIBLE_GALAXY_SERVER: `+served(t, hub)+`}\n  confinement: {readPaths: [`+s.bare+`]}|' apis/*/providerconfig.yaml
-`)
-}
-
-// TestMoveSample moves the sample of the Operator SDK by the commands of the page about moving an operator. Only the
-// tasks that send metrics are taken out of its project. There is no node: its servers are deployed, and do not run.
+// TestMoveSample moves the sample of the Operator SDK by the commands of the page about moving an operator. The test
+// removes only the tasks that send metrics from its project. There is no node: its servers are deployed, but do not run.
 func TestMoveSample(t *testing.T) {
 	t.Parallel()
+	needs.Built(t, "test-e2e", sampleCollections...)
 
-	s := newSampleShell(t)
 	namespace := cp.Namespace(t)
 	cache := Object{APIVersion: "cache.example.com/v1alpha1", Kind: "Memcached", Namespace: namespace, Name: "memcached-sample"}
 	foo := Object{APIVersion: cache.APIVersion, Kind: "Foo", Namespace: namespace, Name: "foo-sample"}
 	fin := Object{APIVersion: cache.APIVersion, Kind: "Memfin", Namespace: namespace, Name: "memfin-sample"}
 	servers := Object{APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace, Name: "memcached-sample-memcached"}
 
-	// What there is before.
-	s.install(t)
+	s := newShell(t, "GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.org", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.org")
+	bare := filepath.Join(s.Dir, "published.git")
+	marks, err := os.MkdirTemp("/var/tmp", "sample-") //nolint:usetesting // Content may write to the directories of tests.
+	needs.OK(t, err)
+	t.Cleanup(func() { needs.OK(t, os.RemoveAll(marks)) })
+	examples, err := filepath.Abs("../../examples")
+	needs.OK(t, err)
+
+	// page runs a block of commands of the page for the operator and the kind of the sample.
+	yaml, commands := movePage(t)
+	page := func(command int) {
+		t.Helper()
+		s.Run(t, strings.NewReplacer(
+			"https://git.example.org/acme/cache-operator.git", "git+file://"+bare, "examples/", examples+"/",
+			"cache-operator", sampleOperator, "caches.cache.example.org", "memcacheds.cache.example.com", "cache.example.org", "cache.example.com",
+			"patch cache ", "patch memcached ", "caches", "memcacheds",
+		).Replace(commands[command]))
+	}
+
+	// The git repository of the project. A directory of this test replaces /tmp, where the role creates a file once.
+	s.Run(t, "git init --quiet --bare --initial-branch=main "+bare+" && git clone --quiet "+bare+" "+sampleOperator)
+	needs.OK(t, os.CopyFS(filepath.Join(s.Dir, sampleOperator),
+		os.DirFS(filepath.Join(needs.Module(t, "../tools/operator", sampleModule), "testdata", sampleOperator))))
+	s.Run(t, "cd "+sampleOperator+" && sed -i '/^    # Sanity/,/^  when: not metricsbumped/{/^  when/!d}; s|/tmp/|"+marks+"/|' roles/memcached/tasks/main.yml && "+
+		"git add --all && git commit --quiet --message='The operator'")
+	s.Write(t, sampleOperator+"/galaxy.yml", yaml[1])
+
+	// The Makefile of the operator installs these, and monitoring, whose kinds are missing here.
+	s.Write(t, "kustomization.yaml", "namespace: "+sampleOperator+"-system\nnamePrefix: "+sampleOperator+"-\nresources:\n"+
+		"- "+sampleOperator+"/config/crd\n- "+sampleOperator+"/config/rbac\n- "+sampleOperator+"/config/manager\n")
+	cp.Apply(t, s.Run(t, "kubectl kustomize ."), nil)
 	s.Run(t, "cd "+sampleOperator+"/config/samples && for file in cache_*.yaml; do kubectl apply --namespace="+namespace+" --filename=$file; done")
 	s.Run(t, "kubectl patch memcached memcached-sample --namespace="+namespace+` --type=merge --patch='{"metadata": {"finalizers": ["cache.example.com/finalizer"]}}'`)
 
 	before := cp.Get(t, cache)
 
-	s.scaffold(t)
-	s.Page(t, 2, "memcached")
-	s.Page(t, 3, "memcached")
-	s.Page(t, 4, "memcached")
+	// Collections come from a server of this test, and the project from its disk.
+	hub := sources.NewGalaxy(t, append(slices.Clone(sampleCollections), fakeOperatorSDK().Tarball(t))...)
+
+	page(0)
+	page(1)
+	s.Run(t, "sed -i 's|^spec:$|&\\n  vars: {ANSIBLE_GALAXY_SERVER: "+served(t, hub)+"}\\n  confinement: {readPaths: ["+bare+"]}|' apis/*/providerconfig.yaml")
+	page(2)
+	page(3)
+	page(4)
 
 	for _, o := range []Object{
 		{APIVersion: "ops.crossplane.io/v1alpha1", Kind: "WatchOperation", Name: "acme-cache-secrets"},
@@ -151,14 +113,14 @@ func TestMoveSample(t *testing.T) {
 		t.Cleanup(func() { cp.CleanUp(t, o) })
 	}
 
-	s.Page(t, 5, "memcached")
+	page(5)
 	cp.WaitFor(t, foo, Condition("Ready", "True"), Condition("Successful", "True"))
 	cp.WaitFor(t, fin, Condition("Ready", "True"), Condition("Successful", "True"))
 
 	// What a comment in the Composition says of the role.
-	cp.WaitFor(t, cache, Condition("Failure", "True"), Message("Failure", "could not touch target: [Errno 13] Permission denied: b'"+s.marks+"/metricsbumped'"))
-	s.Run(t, `kubectl patch clusterproviderconfig.ansible.m.crossplane.io memcacheds.cache.example.com --type=merge --patch='{"spec": {"confinement": {"writePaths": ["`+s.marks+`"]}}}'`)
-	s.Page(t, 6, "memcached")
+	cp.WaitFor(t, cache, Condition("Failure", "True"), Message("Failure", "could not touch target: [Errno 13] Permission denied: b'"+marks+"/metricsbumped'"))
+	s.Run(t, `kubectl patch clusterproviderconfig.ansible.m.crossplane.io memcacheds.cache.example.com --type=merge --patch='{"spec": {"confinement": {"writePaths": ["`+marks+`"]}}}'`)
+	page(6)
 
 	u := cp.WaitFor(t, cache, Condition("Ready", "True"), Condition("Failure", "False"), Field("status.test", "hello world"))
 	if u.GetUID() != before.GetUID() {
