@@ -165,6 +165,7 @@ func TestFailures(t *testing.T) {
 		failure  = "database: task \"Install\" failed on host \"web1\": No package matching (and 1 more)"
 		check    = `status: {conditions: [{type: Ready, status: "True", observedGeneration: 1}, {type: Synced, status: "False", observedGeneration: 1}], atProvider: {lastRun: {phase: Failed, message: "No\npackage"}}}`
 		paused   = `status: {conditions: [{type: Synced, status: "False", reason: ReconcilePaused, observedGeneration: 1}]}`
+		refused  = `status: {conditions: [{type: Ready, status: "False", reason: InputsChanged, observedGeneration: 1}, {type: Synced, status: "False", message: no Secret, observedGeneration: 1}], atProvider: {lastRun: {mode: Apply, phase: Failed, message: old}}}`
 		awaiting = `status: {conditions: [{type: Ready, status: "False", reason: AwaitingApproval, message: "says\nwhy", observedGeneration: 1}]}`
 	)
 
@@ -184,6 +185,8 @@ func TestFailures(t *testing.T) {
 		},
 		"OtherFailure": {reason: "Another one is news.", status: failing("Failed", message), before: "database: no disk", said: "RunFailed " + failure, event: true},
 		"Check":        {reason: "So is a check that failed.", status: check, said: "RunFailed database: No package", event: true},
+		"CheckOfNew":   {reason: "So is a check of inputs that are not applied.", status: strings.Replace(refused, "Apply", "Check", 1), said: "RunFailed database: old", event: true},
+		"Refused":      {reason: "A failure with other inputs is none of inputs that are missing.", status: refused, said: "ReconcileError database: no Secret", event: true},
 		"Awaiting":     {reason: "A run that is not ready for want of an approval says so.", status: awaiting, said: "AwaitingApproval database: says why", event: true},
 		"Paused":       {reason: "A run that is paused is no error.", status: paused, said: "Paused database: is paused"},
 		"Retried":      {reason: "While a failed run is tried again it is still known why it failed.", status: failing("Running", message), before: failure, said: "RunFailed " + failure},

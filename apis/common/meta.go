@@ -100,6 +100,12 @@ func Failed(c xpv2.Condition) bool {
 	return c.Reason == ReasonRunFailed || c.Reason == ReasonRetriesExhausted
 }
 
+// FailedBefore is true for a condition of inputs that are not those of the last run, if that was an apply: its failure
+// is none of theirs.
+func FailedBefore(ready xpv2.Condition, last RunMode) bool {
+	return ready.Reason == ReasonInputsChanged && last == ModeApply
+}
+
 // NotApplied indicates that the inputs were never applied and will not be, and says why.
 func NotApplied(why string) xpv2.Condition {
 	return NotReady(ReasonNotApplied).WithMessage("nothing is applied: " + why)

@@ -46,6 +46,7 @@ func reasonOf(was observed.Resource, rendered map[string]any) (Reason, []string)
 	case common.Failed(ready): // This includes failed runs that are retried.
 		return RunFailed, []string{cmp.Or(ready.Message, "failed")}
 	case phase.Finished() && phase != common.PhaseSucceeded &&
+		!common.FailedBefore(ready, common.RunMode(manifest.Text(run, "mode"))) &&
 		(synced.Status == ansiblerun.ConditionFalse || ready.Status == ansiblerun.ConditionFalse):
 		return RunFailed, []string{cmp.Or(ansiblerun.OneLine(manifest.Text(run, "message")), "failed")}
 	case synced.Reason == xpv2.ReasonReconcilePaused:

@@ -100,7 +100,8 @@ func (n *Node) judgeRun(cs xpv2.ConditionedStatus) {
 		}
 	case n.Deleted:
 		n.State, why = Deleting, deletable
-	case n.failed() && (ready.Status == ansiblerun.ConditionFalse || synced.Status == ansiblerun.ConditionFalse):
+	case n.failed() && !common.FailedBefore(ready, n.LastRun.Mode) &&
+		(ready.Status == ansiblerun.ConditionFalse || synced.Status == ansiblerun.ConditionFalse):
 		n.State = Failed
 		if !common.Failed(ready) {
 			why = synced

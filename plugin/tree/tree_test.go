@@ -87,6 +87,10 @@ func TestRunState(t *testing.T) {
 			reason: "An object whose last check failed stays ready, but failed.", want: Failed, because: "ReconcileError", message: "m",
 			status: "conditions: [" + ready + ", {type: Synced, status: 'False', reason: ReconcileError, message: m, observedGeneration: 2}], " + failedRun,
 		},
+		"MissingAfterFailure": {
+			reason: "A run that failed with other inputs is not tried again.", want: Blocked, because: "ReconcileError", message: "no Secret",
+			status: "conditions: [{type: Ready, status: 'False', reason: InputsChanged, observedGeneration: 2}, {type: Synced, status: 'False', reason: ReconcileError, message: no Secret, observedGeneration: 2}], atProvider: {lastRun: {mode: Apply, phase: Failed}}",
+		},
 		"MissingSecret": {
 			reason: "Inputs that are not there block an object that was ready.", want: Blocked, because: "ReconcileError", message: "no Secret",
 			status: "conditions: [" + ready + ", {type: Synced, status: 'False', reason: ReconcileError, message: no Secret, observedGeneration: 2}], " + succeeded,
