@@ -37,7 +37,7 @@ const (
 // fieldRun indexes Approvals by the name of their AnsibleRun.
 const fieldRun = "provider.run"
 
-// approvalsOf an AnsibleRun, from the cache.
+// approvalsOf returns the Approvals for an AnsibleRun, from the cache.
 func (c *connector) approvalsOf(ctx context.Context, run common.AnsibleRun) ([]common.Approval, error) {
 	l := newOf[client.ObjectList](c.kube.Scheme(), c.kind, "ApprovalList")
 	if err := c.kube.List(ctx, l, client.InNamespace(run.GetNamespace()),
@@ -58,7 +58,7 @@ func (c *connector) approvalsOf(ctx context.Context, run common.AnsibleRun) ([]c
 	return all, err
 }
 
-// deleteApproval if the provider may. Crossplane gives it no right to delete.
+// deleteApproval deletes an Approval if the provider has the right to. Crossplane does not grant this right.
 func (c *connector) deleteApproval(ctx context.Context, a common.Approval) error {
 	err := c.kube.Delete(ctx, a, client.Preconditions{UID: new(a.GetUID())})
 	if kerrors.IsForbidden(err) {
@@ -68,9 +68,9 @@ func (c *connector) deleteApproval(ctx context.Context, a common.Approval) error
 	return errors.Wrapf(client.IgnoreNotFound(err), "cannot delete the Approval %q", a.GetName())
 }
 
-// judge takes the Approvals of an object into the situation, and what they decide into the status.
-// It deletes those that were used: their digest has the id of a check before, so that they approve nothing any more. Of
-// those that are composed an event says that they decide nothing.
+// judge takes the Approvals of an object into the situation, and their decision into the status. It deletes used
+// Approvals: their digest has the id of an earlier check, so that they cannot approve anything any more. Composed
+// Approvals have no effect, which an event says.
 func (e *external) judge(ctx context.Context, run common.AnsibleRun) error {
 	o, was := run.Observation(), run.Observation().Approval
 
@@ -80,7 +80,7 @@ func (e *external) judge(ctx context.Context, run common.AnsibleRun) error {
 		e.Approvals.Metadata = runner.ObjectOf(run).Digest(e.digestKey)
 	}
 
-	// Without inputs nothing is started.
+	// Without inputs, no run starts.
 	if e.err != nil || !e.Approvals.Required && was == nil {
 		return nil //nolint:nilerr // The inputs' error is reported elsewhere.
 	}
@@ -114,11 +114,11 @@ func (e *external) judge(ctx context.Context, run common.AnsibleRun) error {
 	return nil
 }
 
-// labelComposite is what Crossplane writes on what it composes.
+// labelComposite is the label that Crossplane sets on composed resources.
 const labelComposite = "crossplane.io/composite"
 
-// isComposed is true for an Approval that Crossplane has applied, as a Composition or an Operation says. It decides
-// nothing: the author of either acts with the rights of Crossplane.
+// isComposed is true for an Approval that Crossplane has applied for a Composition or an Operation. It has no effect,
+// since their authors would act with the rights of Crossplane.
 func isComposed(a common.Approval) bool {
 	if _, labeled := a.GetLabels()[labelComposite]; labeled || metav1.GetControllerOf(a) != nil {
 		return true
@@ -130,7 +130,7 @@ func isComposed(a common.Approval) bool {
 	})
 }
 
-// announceVerdict names the author of a decision in an event, once.
+// announceVerdict emits an event with the author of a new decision.
 func (e *external) announceVerdict(run common.AnsibleRun, was *common.ApprovalObservation) {
 	a := run.Observation().Approval
 	if a == nil || was != nil && was.Digest == a.Digest && (was.State == a.State || a.State == common.ApprovalApplied) {
@@ -151,7 +151,7 @@ func (e *external) announceVerdict(run common.AnsibleRun, was *common.ApprovalOb
 	}
 }
 
-// command that approves what an AnsibleRun awaits.
+// command returns the command that approves the awaited digest of an AnsibleRun.
 func (e *external) command(run common.AnsibleRun) string {
 	c := fmt.Sprintf("kubectl ansible approve %s.%s/%s", strings.ToLower(e.kind.Kind), e.kind.Group, run.GetName())
 	if ns := run.GetNamespace(); ns != "" {
@@ -169,7 +169,7 @@ func historyLimit(run common.AnsibleRun) int {
 	return common.DefaultHistoryLimit
 }
 
-// watchApprovals wakes the AnsibleRun of an Approval that was made or changed.
+// watchApprovals reconciles the AnsibleRun of an Approval that was created or changed.
 func watchApprovals(ctx context.Context, mgr ctrl.Manager, k schema.GroupVersionKind, b *builder.Builder) error {
 	approval := newOf[client.Object](mgr.GetScheme(), k, common.KindApproval)
 

@@ -25,7 +25,7 @@ import (
 // A Resolver resolves an AnsibleRun to the inputs of its runs.
 type Resolver interface {
 	Resolve(ctx context.Context, run common.AnsibleRun) (inputs.Inputs, error)
-	// PodNamespace is where the configuration of the run puts its Pods.
+	// PodNamespace returns the namespace of Pods in the configuration of the run.
 	PodNamespace(ctx context.Context, run common.AnsibleRun) (string, error)
 }
 
@@ -34,7 +34,7 @@ type Tracker interface {
 	Track(ctx context.Context, run common.AnsibleRun) error
 }
 
-// A Pool carries out runs in the background, never two of one object, see package pool.
+// A Pool executes runs in the background, one per object, see package pool.
 type Pool interface {
 	Report(uid types.UID) (runs.Report, bool)
 	Want(w pool.Want) (r runs.Report, begun bool)
@@ -43,12 +43,11 @@ type Pool interface {
 	Stopping() bool
 }
 
-// Contents know what requirements resolve to at present.
+// Contents returns the content sets that requirements resolve to.
 type Contents interface {
-	// Resolution of a request.
+	// Resolution returns the known resolution of a request.
 	Resolution(r content.Request) content.Resolution
-	// Refresh resolves a request again in the background if it is stale, and
-	// calls wake when that has ended.
+	// Refresh resolves a request again in the background if it is stale, and calls wake at the end.
 	Refresh(r content.Request, caller types.UID, wake func())
 }
 
@@ -60,13 +59,13 @@ type OutputStore interface {
 	Reference(run common.AnsibleRun, kind schema.GroupVersionKind) *common.KeptOutput
 }
 
-// A connector of one kind of AnsibleRun.
+// A connector connects to AnsibleRuns of one kind.
 type connector struct {
 	Options
 
 	kind schema.GroupVersionKind
-	// kube reads what is watched from the cache, and metadata has the names and UIDs of Secrets, maybe not yet those of
-	// the newest.
+	// kube reads watched objects from the cache. metadata has the names and UIDs of Secrets, and may not have the newest
+	// ones yet.
 	kube     client.Client
 	metadata client.Reader
 	recorder event.Recorder
@@ -76,16 +75,17 @@ type connector struct {
 	newID    func() string
 }
 
-// waker returns a function that wakes an object after a while. It may be kept for long, and holds nothing but the name.
+// waker returns a function that reconciles an object after a time. The function may be kept for a long time: it refers
+// only to the name of the object.
 func (c *connector) waker(run common.AnsibleRun) func(after time.Duration) {
 	name := client.ObjectKeyFromObject(run)
 
 	return func(after time.Duration) { c.wake(name, after) }
 }
 
-// Connect reads what the run depends on, and notes that its configuration is in use. A mistake in the inputs is kept
-// for Observe, which reports a run in progress in any case, and knows whether inputs are needed. Connect fails
-// when an Operation has applied the object since the fresh reconciler looked at it.
+// Connect resolves the inputs of the object, and records that its configuration is in use. An error in the inputs is
+// kept for Observe, which reports a run in progress in any case, and decides whether the inputs are needed. Connect
+// returns an error if an Operation has applied the object since the check of the fresh reconciler.
 func (c *connector) Connect(ctx context.Context,
 	run common.AnsibleRun,
 ) (managed.TypedExternalClient[common.AnsibleRun], error) {
@@ -96,8 +96,7 @@ func (c *connector) Connect(ctx context.Context,
 
 	e := &external{connector: c, digestKey: inputs.ObjectKey(c.Key, run.GetUID())}
 
-	// The inputs of a deleted object may be gone already. They are not needed before a
-	// run is to be started.
+	// The inputs of a deleted object may be gone. They are needed only to start a run.
 	if meta.WasDeleted(run) {
 		return e, nil
 	}
@@ -106,8 +105,7 @@ func (c *connector) Connect(ctx context.Context,
 		e.inputs, e.err = c.Resolver.Resolve(ctx, run)
 	}
 
-	// Requirements that nothing can be installed from are better reported now
-	// than by a run.
+	// Invalid requirements are reported now, and not by a run.
 	if e.err == nil {
 		e.request, e.err = content.NewRequest(e.inputs)
 	}

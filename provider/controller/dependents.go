@@ -12,18 +12,18 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
 )
 
-// Dependents watch what runs have made in the cluster.
+// Dependents watches objects that runs have made in the cluster.
 type Dependents interface {
-	// Forget an AnsibleRun that is gone.
+	// Forget forgets an AnsibleRun that is gone.
 	Forget(uid types.UID)
-	// Watch the dependents of an AnsibleRun, and wake it when one was changed. It returns whether one was, or why that is
-	// not known.
+	// Watch watches the dependents of an AnsibleRun, and calls wake when one was changed. It returns whether one was
+	// changed, or why that is not known.
 	Watch(s dependents.Subject, wake func()) (changed bool, err error)
-	// Stop to watch those of an AnsibleRun.
+	// Stop stops watching the dependents of an AnsibleRun.
 	Stop(uid types.UID)
 }
 
-// reported is what the runs of an object have set of the status of its XR.
+// reported returns the part of the status of the XR that the runs of an object have set; nil for none.
 func reported(o *common.AnsibleRunObservation) json.RawMessage {
 	if o.Reported == nil {
 		return nil
@@ -32,8 +32,8 @@ func reported(o *common.AnsibleRunObservation) json.RawMessage {
 	return o.Reported.Raw
 }
 
-// watchDependents of an object as long as nothing runs: changes during a run are not looked at. It returns whether one
-// was changed since the last run. The error says why not all are watched.
+// watchDependents watches the dependents of an object, except during a run. It returns whether one was changed since
+// the last run. The error says why not all are watched.
 func (e *external) watchDependents(run common.AnsibleRun) (changed bool, err error) {
 	k, all := e.inputs.Kubernetes, run.Observation().Dependents
 

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// writeDetails as crossplane-runtime's reconciler does. Unlike that it returns the UID of the Secret.
+// writeDetails writes the connection Secret in the way of crossplane-runtime, and returns its UID.
 func (c *connector) writeDetails(ctx context.Context, run common.AnsibleRun, details map[string][]byte,
 ) (types.UID, error) {
 	var secret *corev1.Secret
@@ -29,7 +29,7 @@ func (c *connector) writeDetails(ctx context.Context, run common.AnsibleRun, det
 	case resource.ConnectionSecretOwner:
 		secret = resource.ConnectionSecretFor(o, c.kind)
 	default:
-		return "", errors.New("it has no connection secret")
+		return "", errors.New("the object has no connection secret")
 	}
 
 	secret.Data = details
@@ -40,7 +40,7 @@ func (c *connector) writeDetails(ctx context.Context, run common.AnsibleRun, det
 	return secret.UID, err
 }
 
-// isGone is true when a Secret does not exist any more, or was made anew with another UID.
+// isGone is true when a Secret does not exist, or has another UID.
 func (c *connector) isGone(ctx context.Context, key types.NamespacedName, uid string) (bool, error) {
 	for _, r := range []client.Reader{c.metadata, c.kube} {
 		m := &metav1.PartialObjectMetadata{}
@@ -59,9 +59,8 @@ func (c *connector) isGone(ctx context.Context, key types.NamespacedName, uid st
 	return true, nil
 }
 
-// publish the connection details of the last successful apply, as far as a report has them, unless that was done. It
-// returns true when the Secret does not have them and the provider does not know them any
-// more, so that only another run can bring them.
+// publish writes the connection details of the last successful apply into the Secret, if it does not have them. It
+// returns true if the provider does not know them any more, so that only another run can publish them.
 func (e *external) publish(ctx context.Context, run common.AnsibleRun, r runs.Report) (bool, error) {
 	key, wanted := config.ConnectionSecret(run)
 	d := run.Observation().ConnectionDetails
@@ -85,8 +84,8 @@ func (e *external) publish(ctx context.Context, run common.AnsibleRun, r runs.Re
 	return false, nil
 }
 
-// published is true when the connection details of a run are in the Secret, and when the
-// object wants none or is deleted.
+// published is true when the connection details of a run are in the Secret, or when the object needs no Secret or is
+// deleted.
 func published(run common.AnsibleRun, r runs.Report) bool {
 	key, wanted := config.ConnectionSecret(run)
 	d := run.Observation().ConnectionDetails
@@ -95,7 +94,7 @@ func published(run common.AnsibleRun, r runs.Report) bool {
 		isIn(d, key)
 }
 
-// isIn is true when connection details were written to a Secret.
+// isIn is true when connection details were written to the Secret with a name.
 func isIn(d *common.PublishedDetails, key types.NamespacedName) bool {
 	return d.Name == key.Name && d.Namespace == key.Namespace
 }

@@ -21,43 +21,41 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 )
 
-// ReasonAdopted says that the first apply of an object was recorded, and not run.
+// ReasonAdopted is the reason of events about a first apply that was recorded without a run.
 const ReasonAdopted event.Reason = "Adopted"
 
-// external is one reconcile of one AnsibleRun.
+// external is the external client of one reconcile of one AnsibleRun.
 type external struct {
 	*connector
 
 	// digestKey is the key of the digests of this object.
 	digestKey []byte
-	// inputs, and the request for the content that they require; err is the mistake in
-	// them, if there is any.
+	// inputs, and the request for their content; err is an error in them, or nil.
 	inputs  inputs.Inputs
 	request content.Request
 	err     error
 
-	// Situation that Observe has found, and what it has decided.
+	// Situation is the one that Observe has found, and decision its decision.
 	lifecycle.Situation
 
 	decision lifecycle.Decision
-	// shown is the run that the status showed when it was read; nil if it showed none.
+	// shown is the run in the status at its reading; nil for none.
 	shown *common.Run
-	// report of the pool; the zero value if it knows no run.
+	// report of the pool; the zero value for none.
 	report runs.Report
-	// recorded is true when the object has the result of a run since the last reconcile.
+	// recorded is true if the object has received the result of a run since the last reconcile.
 	recorded bool
-	// refused says why connection details could not be published; nil if they were.
+	// refused is the error of publishing connection details; nil for none.
 	refused error
-	// unwatched says why dependents are not watched; nil if they are, or need not be.
+	// unwatched is the error of watching dependents; nil for none.
 	unwatched error
 	// resolution of the requirements, and the content that a run would use.
 	resolution content.Resolution
 	content    content.Set
 }
 
-// Observe finds what is known, decides, tells the pool what is wanted, and shows what follows, each once. It writes
-// nothing to the object: the reconciler does. What is known is the report of the pool, which the status takes over, the
-// inputs, and Approvals.
+// Observe collects the situation from the report of the pool, the inputs and the Approvals, decides, passes the wanted
+// run to the pool, and sets the status. The reconciler writes the status.
 func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.ExternalObservation, error) {
 	o := run.Observation()
 	lifecycle.Own(o, run.GetUID())
@@ -71,7 +69,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		e.rejectInputs(ctx, run, err)
 	}
 
-	// Its inputs are known once its content is installed.
+	// The digest of the inputs is known once the content is installed.
 	if err == nil && lifecycle.Adopts(e.Situation) && e.resolution.Found {
 		o.UID = run.GetUID()
 		lifecycle.Adopt(o, e.Digest, e.Request, e.newID(), e.Now)
@@ -82,7 +80,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	e.decision = lifecycle.Decide(e.Situation)
 
 	if err != nil {
-		e.decision = lifecycle.Decision{Cancel: e.decision.Cancel} // Nothing can be decided but that a run is to end.
+		e.decision = lifecycle.Decision{Cancel: e.decision.Cancel} // With invalid inputs, a run can only be canceled.
 	}
 
 	if cause := e.resolution.Err; cause != nil && lifecycle.Adopts(e.Situation) {
@@ -104,15 +102,14 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		return managed.ExternalObservation{}, failure
 	}
 
-	// The runtime has nothing to create or update: the status says what runs.
+	// The runtime must not call Create or Update: Observe starts runs.
 	return managed.ExternalObservation{ResourceExists: e.decision.Exists || !e.Deleted, ResourceUpToDate: true}, nil
 }
 
-// want tells the pool what was decided, shows in the status what the pool makes of it, and returns the run that is
-// active now. Unknown is true if it cannot be told what is wanted, for example without inputs: then nothing begins that
-// has not.
+// want passes the decision to the pool, records the report of the pool in the status, and returns the active run.
+// unknown is true if the wanted run is not known, for example without inputs: then no run begins.
 func (e *external) want(run common.AnsibleRun, unknown bool) *lifecycle.Active {
-	// While others hold an object that is deleted nothing is written to it.
+	// The status of a deleted object with finalizers of others is not written.
 	d, held := e.decision, e.Deleted && e.Held
 	w := pool.Want{
 		UID: run.GetUID(), Shown: e.shown, Wake: e.waker(run), End: d.Cancel && !held,
@@ -134,7 +131,7 @@ func (e *external) want(run common.AnsibleRun, unknown bool) *lifecycle.Active {
 
 	run.Observation().UID = run.GetUID()
 
-	// A run that has ended meanwhile wakes the object, and is recorded as a whole.
+	// A run that has ended meanwhile wakes the object, and the next reconcile records it completely.
 	if !r.Run.Phase.Finished() {
 		lifecycle.Record(run.Observation(), r)
 	}
@@ -142,9 +139,9 @@ func (e *external) want(run common.AnsibleRun, unknown bool) *lifecycle.Active {
 	return &lifecycle.Active{Run: r.Run, Queued: !begun}
 }
 
-// keeps is true for a run that waits, about which nothing can be decided, and that may begin all the same: the object
-// was not edited since, its window is not closed by now, and no approval may be withdrawn. An approved deletion goes
-// on, since its inputs may never be known again.
+// keeps is true if a waiting run may begin although the wanted run is not known: the object was not edited since, its
+// window is open, and no approval may have been withdrawn. An approved deletion goes on, since its inputs may never be
+// known again.
 func (e *external) keeps(run common.AnsibleRun) bool {
 	a, r := e.Recorded.Approval, e.report
 	approved := !e.Deleted && r.Run.Mode == common.ModeApply && a != nil && a.State == common.ApprovalApproved
@@ -152,7 +149,7 @@ func (e *external) keeps(run common.AnsibleRun) bool {
 	return !approved && r.Generation == run.GetGeneration() && !lifecycle.Closed(e.Situation, r.Run)
 }
 
-// Create is not called: Observe starts what is to run.
+// Create is not called: Observe starts runs.
 func (e *external) Create(context.Context, common.AnsibleRun) (managed.ExternalCreation, error) {
 	return managed.ExternalCreation{}, nil
 }
@@ -162,7 +159,7 @@ func (e *external) Update(context.Context, common.AnsibleRun) (managed.ExternalU
 	return managed.ExternalUpdate{}, nil
 }
 
-// Delete shows what becomes of the run with state absent that Observe has decided on.
+// Delete sets the condition Deletable according to the decision of Observe.
 func (e *external) Delete(_ context.Context, run common.AnsibleRun) (managed.ExternalDelete, error) {
 	d := e.decision
 
@@ -196,7 +193,7 @@ func (e *external) Delete(_ context.Context, run common.AnsibleRun) (managed.Ext
 		return managed.ExternalDelete{}, err
 	}
 
-	// A deletion run that has failed may fail again: then the condition stays.
+	// A deletion run that has failed may fail again: the condition stays.
 	if run.GetCondition(common.TypeDeletable).Reason != common.ReasonRunFailed && !unapproved {
 		restore(run, common.Deletable())
 	}
@@ -207,7 +204,7 @@ func (e *external) Delete(_ context.Context, run common.AnsibleRun) (managed.Ext
 // Disconnect does nothing: there is no connection.
 func (e *external) Disconnect(context.Context) error { return nil }
 
-// newRun is the one that is to be started. It keeps the id of the one that waits.
+// newRun returns the run to start. It has the id of a waiting run, if any.
 func (e *external) newRun(run common.AnsibleRun, st lifecycle.Start) runs.Run {
 	request, _ := meta.GetReconcileRequest(run)
 	_, watched := watchedUntil(run, e.now())
@@ -218,8 +215,7 @@ func (e *external) newRun(run common.AnsibleRun, st lifecycle.Start) runs.Run {
 		id = e.Active.ID
 	}
 
-	// A run is started under a policy, or for an object that is being deleted.
-	policy, _ := lifecycle.PolicyOf(run)
+	policy, _ := lifecycle.PolicyOf(run) // Only a deleted object may have an invalid policy.
 
 	return runs.Run{
 		Spec: runner.Spec{

@@ -10,19 +10,19 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
 
-// errInProgress means that an object may not go yet.
+// errInProgress is the error while a run keeps its object from being deleted.
 var errInProgress = errors.New("waiting for the end of the run in progress, of which nothing would be known otherwise")
 
-// A finalizer keeps an object until its run has ended. An apply is not canceled when the
-// object goes: a play that was cut off leaves more harm than one that has ended.
+// A finalizer keeps an object until its run has ended. An apply is not canceled when its object is deleted: an
+// interrupted play does more harm than a complete one.
 type finalizer struct {
 	resource.Finalizer
 
 	*connector
 }
 
-// RemoveFinalizer removes the finalizer of an object of which no run is in progress. If its target is to stay, the
-// object is not observed before. A run that waits for a place, or in its Pod, does not begin any more.
+// RemoveFinalizer removes the finalizer of an object without a run in progress. Without the management policy Delete,
+// Observe is not called before. A run that waits for a place, or in its Pod, does not begin any more.
 func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error {
 	run, ok := o.(common.AnsibleRun)
 	if !ok {
@@ -36,7 +36,7 @@ func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error
 
 	f.Pool.Want(pool.Want{
 		UID: run.GetUID(), Shown: last,
-		// A check run changes nothing, and may be cut off.
+		// A check changes nothing, and may be canceled.
 		End: r.Run.Mode == common.ModeCheck || run.GetAnnotations()[common.AnnotationCancel] == r.Run.ID,
 	})
 

@@ -324,8 +324,8 @@ func canceled(t *testing.T) context.Context {
 	return ctx
 }
 
-// TestStopShown stops a provider when a status shows that a run is about to begin. It never does, and the status says so
-// before the provider ends.
+// TestStopShown stops a provider when a status shows that a run is about to begin. It never does, and the status says
+// so before the provider ends.
 func TestStopShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 1)

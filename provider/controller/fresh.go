@@ -19,22 +19,21 @@ import (
 )
 
 const (
-	// newsPriority is the priority in the queue of objects with news from the pool. Changes by
-	// users have priority 0, and polls have the lowest.
+	// newsPriority is the priority of objects with news from the pool in the queue. Changes by users have priority 0, and
+	// polls have the lowest one.
 	newsPriority = 100
-	// staleAgain is when an object is looked at again that the cache shows as it was.
+	// staleAgain is the time until the next reconcile of an object with an old version in the cache.
 	staleAgain = 20 * time.Millisecond
-	// staleFor is how long the cache is waited for. An API server that was restored from a backup
-	// may never show what was written.
+	// staleFor is the longest time of waiting for the cache. An API server that was restored from a backup may never have
+	// the written version.
 	staleFor = 10 * time.Second
 )
 
-// reasonCannotSettle is the reason of events on objects in which the changes of an
-// Operation cannot be settled.
+// reasonCannotSettle is the reason of events about changes of an Operation that cannot be settled.
 const reasonCannotSettle event.Reason = "CannotSettle"
 
-// A fresh reconciler has the runtime's reconcile objects as they are, and no more often than a limiter allows. It is
-// the one that says when an object is looked at next.
+// A fresh reconciler calls the reconciler of crossplane-runtime only with current versions of objects, and at the rate
+// of a limiter. It sets the time of the next reconcile.
 type fresh struct {
 	*connector
 
@@ -43,7 +42,7 @@ type fresh struct {
 	reader client.Reader
 }
 
-// Reconcile an object as it is.
+// Reconcile reconciles an object once the cache has its last version.
 func (f fresh) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	run := newOf[common.AnsibleRun](f.kube.Scheme(), f.kind, f.kind.Kind)
 	ok := f.kube.Get(ctx, req.NamespacedName, run) == nil
@@ -57,10 +56,10 @@ func (f fresh) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.
 		f.Pool.Want(pool.Want{UID: run.GetUID(), Shown: run.Observation().LastRun})
 	}
 
-	// Unlike with crossplane-runtime's limiter the request does not go back to the queue: each such request makes all
-	// later ones wait longer, however urgent they are. What is recorded while the provider is stopping does not wait.
+	// In contrast to crossplane-runtime's limiter, the request does not go back to the queue: each such request would
+	// delay all later ones, even urgent ones. Results are recorded without delay while the provider is stopping.
 	if !f.Pool.Stopping() && f.Limit.Wait(ctx) != nil {
-		return reconcile.Result{}, nil //nolint:nilerr // The provider ends.
+		return reconcile.Result{}, nil //nolint:nilerr // The provider is stopping.
 	}
 
 	if ok && operation.Pending(run) {
@@ -79,8 +78,8 @@ func (f fresh) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.
 	return result, err
 }
 
-// records is true for an object with a run that has begun, or is shown so, and is not recorded yet. A provider that is
-// stopping reconciles no others.
+// records is true for an object with a run that has begun, or has a start time in the status, and has no recorded end.
+// A stopping provider reconciles only such objects.
 func (f fresh) records(run common.AnsibleRun) bool {
 	r, known := f.Pool.Report(run.GetUID())
 	last := run.Observation().LastRun
@@ -92,16 +91,16 @@ func (f fresh) records(run common.AnsibleRun) bool {
 		f.Pool.Recorded(run.GetUID(), r.Run.ID)
 		return false
 	case r.Waits && (last == nil || last.ID != r.Run.ID || last.StartTime == nil):
-		f.Pool.Want(pool.Want{UID: run.GetUID(), Shown: last}) // No status says that it has begun.
+		f.Pool.Want(pool.Want{UID: run.GetUID(), Shown: last}) // The status does not have its start time.
 		return false
 	}
 
 	return true
 }
 
-// settle an object that an Operation has applied, also if it is paused: what only earlier Operations had set goes, and
-// so do their managed fields, which would grow without limit. The update has the object reconciled. The object is read
-// from the API server, since the cache has no managed fields.
+// settle settles an object that an Operation has applied, also if it is paused: it removes values that only earlier
+// Operations have set, and their managed fields, which would grow without limit. The update triggers a reconcile. The
+// object is read from the API server, since the cache has no managed fields.
 func (f fresh) settle(ctx context.Context, run common.AnsibleRun) (reconcile.Result, error) {
 	// A typed object would lose fields that this version does not know.
 	u := &unstructured.Unstructured{}
@@ -112,7 +111,7 @@ func (f fresh) settle(ctx context.Context, run common.AnsibleRun) (reconcile.Res
 
 	if err == nil && operation.Pending(u) {
 		if err = operation.Settle(u); err == nil {
-			err = errors.Wrap(f.kube.Update(ctx, u), "cannot remove what earlier Operations have set")
+			err = errors.Wrap(f.kube.Update(ctx, u), "cannot remove the values that earlier Operations have set")
 		}
 	}
 
@@ -124,7 +123,7 @@ func (f fresh) settle(ctx context.Context, run common.AnsibleRun) (reconcile.Res
 	return result, err
 }
 
-// isPaused is true for an object that the runtime does nothing about.
+// isPaused is true for an object that the runtime ignores.
 func isPaused(run common.AnsibleRun) bool {
 	return meta.IsPaused(run) || len(run.GetManagementPolicies()) == 0
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 )
 
-// SetupGated sets up all controllers. Those of a kind start when its CRD is there. Where the provider may not watch
-// CRDs, which Crossplane v2.0 does not allow, all start at once.
+// SetupGated sets up all controllers. The controllers of a kind start once its CRDs exist. If the provider may not
+// watch CRDs, as with Crossplane v2.0, all start at once.
 func SetupGated(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	safe, err := maySafeStart(ctx, mgr)
 	if err != nil {
@@ -95,7 +95,7 @@ func maySafeStart(ctx context.Context, mgr ctrl.Manager) (bool, error) {
 	return true, nil
 }
 
-// started says for /readyz which controllers have started.
+// started counts the started controllers for /readyz.
 type started struct {
 	elected <-chan struct{}
 
@@ -104,7 +104,7 @@ type started struct {
 	errs  error
 }
 
-// add a controller that has started, or could not.
+// add adds the result of the start of a controller.
 func (s *started) add(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,8 +113,8 @@ func (s *started) add(err error) {
 	s.errs = errors.Join(s.errs, err)
 }
 
-// check that at least one controller was started and none failed to start. A replica that
-// waits to be elected is ready: a rollout ends the leader only when its successor is ready.
+// check returns an error unless at least one controller has started and none has failed to start. A replica that waits
+// for its election is ready: a rollout ends the leader only when its successor is ready.
 func (s *started) check(*http.Request) error {
 	select {
 	case <-s.elected:

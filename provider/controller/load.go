@@ -22,9 +22,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// recordReport records in the status what the pool knows. The pool forgets a finished run once
-// the object that was read from the API server has its result. A run that waits, for its turn or for its Pod, is
-// decided about as if it were not there.
+// recordReport records the report of the pool in the status. The pool forgets a finished run once the object that was
+// read has its result. The status is set back to that before a run that waits for its turn or for its Pod, so that the
+// decision does not depend on it.
 func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) {
 	o := run.Observation()
 	e.shown = o.LastRun.DeepCopy()
@@ -38,13 +38,13 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) {
 		known, e.recorded = false, true
 	}
 
-	// A pool that is stopping follows no more runs. The next provider follows this one.
+	// A stopping pool follows no more runs. The next provider follows the run.
 	if !known && inProgress(o.LastRun) {
 		e.Active = &lifecycle.Active{Run: *o.LastRun}
 		return
 	}
 
-	// One that was applied before it came to wait in its Pod has installed its content, or begun.
+	// A recorded apply has already installed its content, or begun.
 	waits := known && (report.Waits || report.Plan != "" && !report.Run.Phase.Finished() &&
 		(o.LastApply == nil || o.LastApply.ID != report.Run.ID))
 
@@ -53,7 +53,7 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) {
 	case waits && last.ID == report.Run.ID:
 		lifecycle.Restore(o, report.Before)
 	case last.StartTime == nil && !last.Phase.Finished() && (!known || last.ID != report.Run.ID):
-		// It waited for its turn, of which nothing is known any more.
+		// The pool does not know the waiting run any more.
 		waited := runs.Report{Run: *last, Waits: true}
 		lifecycle.Record(o, waited.Interrupted(e.now()))
 	}
@@ -79,8 +79,9 @@ func (e *external) recordReport(ctx context.Context, run common.AnsibleRun) {
 	showState(run, report)
 }
 
-// follow the run in progress that the status shows, and that a former provider has begun: one in a Pod may go on, and
-// any other has ended. Others may edit the status: the Pod is where the configuration says.
+// follow follows the run in progress in the status, which the predecessor has begun. A run in a Pod may still be in
+// progress, any other has ended. The namespace of the Pod comes from the configuration, since other clients may edit
+// the status.
 func (c *connector) follow(ctx context.Context, run common.AnsibleRun) {
 	o := run.Observation()
 
@@ -89,8 +90,7 @@ func (c *connector) follow(ctx context.Context, run common.AnsibleRun) {
 		return
 	}
 
-	// A run is started under a policy, or for an object that is being deleted.
-	policy, _ := lifecycle.PolicyOf(run)
+	policy, _ := lifecycle.PolicyOf(run) // Only a deleted object may have an invalid policy.
 
 	r := runs.Run{
 		Spec: runner.Spec{
@@ -106,7 +106,7 @@ func (c *connector) follow(ctx context.Context, run common.AnsibleRun) {
 	if last.Pod != nil {
 		namespace, err := c.Resolver.PodNamespace(ctx, run)
 		if err != nil {
-			return // The run is in progress until that is known.
+			return // The run counts as in progress until the namespace is known.
 		}
 
 		r.Inputs.Execution = common.Execution{Place: common.PlacePod, Namespace: namespace}
@@ -116,11 +116,10 @@ func (c *connector) follow(ctx context.Context, run common.AnsibleRun) {
 	c.Pool.Follow(r, c.waker(run))
 }
 
-// inProgress is true for a run that has begun and has not ended, or is about to begin.
+// inProgress is true for a run in the status that has begun or is about to begin, and has not ended.
 func inProgress(r *common.Run) bool { return r != nil && r.StartTime != nil && !r.Phase.Finished() }
 
-// recorded is true when the object carries the result of a run, and its
-// connection details were published: the reconcile that did so succeeded.
+// recorded is true when the object has the result of a run, and its connection details were published.
 func recorded(run common.AnsibleRun, r runs.Report) bool {
 	last, p := run.Observation().LastRun, run.Observation().Preview
 	if r.Run.Trigger == common.TriggerPreview && p != nil {
@@ -134,8 +133,7 @@ func recorded(run common.AnsibleRun, r runs.Report) bool {
 	return published(run, r)
 }
 
-// situate finds what the decision depends on, besides the report of the pool. The error is about inputs that cannot be
-// run.
+// situate sets the situation, except for the report of the pool. The error is about invalid inputs.
 func (e *external) situate(ctx context.Context, run common.AnsibleRun) (err error) {
 	p := run.Parameters()
 	request, _ := meta.GetReconcileRequest(run)
@@ -162,7 +160,7 @@ func (e *external) situate(ctx context.Context, run common.AnsibleRun) (err erro
 
 	var errs field.ErrorList
 	if e.Calendar, errs = calendar.New(p.Schedule, p.Window); len(errs) > 0 {
-		// A deletion does not wait for the times of an invalid calendar.
+		// A deletion ignores an invalid calendar.
 		e.Calendar = calendar.Calendar{}
 	}
 
@@ -181,7 +179,7 @@ func (e *external) situate(ctx context.Context, run common.AnsibleRun) (err erro
 		return err
 	}
 
-	// Dependents are not watched while there is a run. A run that waits tells by its trigger that they were changed.
+	// Dependents are not watched during a run. The trigger of a waiting run tells that they were changed.
 	e.Drifted, e.unwatched = e.watchDependents(run)
 	e.Drifted = e.Drifted || e.Waits() && e.Active.Trigger == common.TriggerDependents
 
@@ -200,15 +198,14 @@ func (e *external) situate(ctx context.Context, run common.AnsibleRun) (err erro
 	return nil
 }
 
-// readDeleted reads the inputs of an object that is deleted, if a run may be started. They may be
-// gone: that is for Delete to report.
+// readDeleted resolves the inputs of a deleted object, if a run may start. They may be gone, which Delete reports.
 func (e *external) readDeleted(ctx context.Context, run common.AnsibleRun) (err error) {
 	if e.Keeps || e.InProgress() {
 		return nil
 	}
 
 	if e.inputs, e.err = e.Resolver.Resolve(ctx, run); e.err != nil || !e.inputs.Approval {
-		return nil //nolint:nilerr // Delete reports it.
+		return nil //nolint:nilerr // Delete reports the error.
 	}
 
 	e.Digest, err = e.digest(e.content)
@@ -216,8 +213,8 @@ func (e *external) readDeleted(ctx context.Context, run common.AnsibleRun) (err 
 	return err
 }
 
-// resolve the requirements to the set in the store. A run in a Pod resolves them itself: it counts what the object's
-// status has.
+// resolve returns the resolution of the requirements in the store. A run in a Pod resolves them itself: for it, the
+// content in the status counts.
 func (e *external) resolve(run common.AnsibleRun, known content.Set) content.Resolution {
 	if e.inputs.Execution.Place == common.PlacePod {
 		return content.Resolution{Set: known, Found: true}
@@ -228,11 +225,11 @@ func (e *external) resolve(run common.AnsibleRun, known content.Set) content.Res
 	return e.Contents.Resolution(e.request)
 }
 
-// rejectInputs that cannot be run. If the spec was changed since the object became ready, the object is not ready any
-// more.
+// rejectInputs sets the condition Ready for invalid inputs: the object is not ready if the spec was changed since it
+// became ready.
 func (e *external) rejectInputs(ctx context.Context, run common.AnsibleRun, err error) {
-	// A watch tells when inputs that are missing, such as a Secret, appear. Retries of thousands of such objects would
-	// keep the provider and the API server busy for nothing.
+	// A watch reports when missing inputs, such as a Secret, appear. Retries of thousands of objects would only load the
+	// provider and the API server.
 	if config.IsMissing(err) {
 		after := max(e.schedule.interval(run), leastMissing)
 		nextLook(ctx, after, handler.LowPriority, true)

@@ -264,8 +264,8 @@ func TestManagementPolicies(t *testing.T) {
 // the start has no finalizer.
 func withFinalizer(r *v1alpha1.AnsibleRun) { r.SetFinalizers([]string{managed.FinalizerName}) }
 
-// A move is something that happens to an object, and what follows: what is run, and the reason of Ready, or of Deletable
-// while the object is deleted.
+// A move is something that happens to an object, and what follows: what is run, and the reason of Ready, or of
+// Deletable while the object is deleted.
 type move struct {
 	do   func(w *instant)
 	want string

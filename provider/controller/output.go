@@ -12,20 +12,18 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// ReasonCannotKeepOutput is the reason of events when the output of a run could
-// not be kept.
+// ReasonCannotKeepOutput is the reason of events about output of a run that could not be kept.
 const ReasonCannotKeepOutput event.Reason = "CannotKeepOutput"
 
 const (
-	// keepTimeout is how long keeping the output of a run may hold up a reconcile.
+	// keepTimeout is the longest delay of a reconcile by keeping output.
 	keepTimeout = 5 * time.Second
-	// liveEvery is how often the output of a watched run in progress is saved.
+	// liveEvery is the interval at which the output of a watched run in progress is saved.
 	liveEvery = 2 * time.Second
 )
 
-// keepOutput saves the output of a run that has ended, or that goes on and is watched, or deletes what is kept when it
-// is not wanted any more. A failure is an event and changes nothing else: the next reconcile tries again, as long as
-// the pool knows the result.
+// keepOutput saves the output of an ended run, or of a watched run in progress, and deletes output that is not wanted
+// any more. An error only leads to an event: the next reconcile tries again, as long as the pool has the result.
 func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
 	defer cancel()
@@ -35,7 +33,7 @@ func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 	r, known := e.Pool.Report(run.GetUID())
 
 	o := run.Observation()
-	// Clients that watch find it here, and so does a later reconcile that removes it.
+	// Watching clients, and the reconcile that deletes the output, find the reference in the status.
 	if watched && o.KeptOutput == nil {
 		o.KeptOutput = e.Outputs.Reference(run, e.kind)
 	}
@@ -64,8 +62,8 @@ func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 	}
 }
 
-// saveLive saves what a run in progress has displayed so far, and looks again soon. The status does not show it as the
-// output of the run, whose end takes its place.
+// saveLive saves the display of a run in progress, and requests the next reconcile after liveEvery. The status does not
+// show it as the output of the run: the final output replaces it.
 func (e *external) saveLive(ctx context.Context, run common.AnsibleRun, r runs.Report) (err error) {
 	nextLook(ctx, liveEvery, handler.LowPriority, true)
 
@@ -80,14 +78,14 @@ func (e *external) saveLive(ctx context.Context, run common.AnsibleRun, r runs.R
 	return err
 }
 
-// saveOutput of a run that has ended.
+// saveOutput saves the output of an ended run.
 func (e *external) saveOutput(ctx context.Context, run common.AnsibleRun, r runs.Report) error {
 	o := run.Observation()
 	if o.KeptOutput != nil && o.KeptOutput.RunID == r.Run.ID {
 		return nil
 	}
 
-	// Nothing is known of what a run has displayed, or no run has begun.
+	// The display of the run is not known, or the run has not begun.
 	if r.Output == "" && (r.Run.Phase == common.PhaseSucceeded || r.Run.StartTime == nil) {
 		return nil
 	}
@@ -100,14 +98,14 @@ func (e *external) saveOutput(ctx context.Context, run common.AnsibleRun, r runs
 	return err
 }
 
-// watchedUntil is when the output of an object stops being watched. It is false if it is not watched now.
+// watchedUntil returns the time until which the output of an object is watched; false if it is not watched now.
 func watchedUntil(run common.AnsibleRun, now time.Time) (time.Time, bool) {
 	until, err := time.Parse(time.RFC3339, run.GetAnnotations()[common.AnnotationWatch])
 
 	return until, err == nil && now.Before(until) && !until.After(now.Add(common.MaxWatch))
 }
 
-// keptFor is how long after a run its output is kept; false if it stays, or is not kept.
+// keptFor returns the time for which output is kept after a run; false if it is kept for ever, or not at all.
 func keptFor(run common.AnsibleRun) (time.Duration, bool) {
 	d, err := time.ParseDuration(run.GetAnnotations()[common.AnnotationKeepOutput])
 
@@ -120,7 +118,7 @@ func keepsOutput(run common.AnsibleRun) bool {
 	return limited || run.GetAnnotations()[common.AnnotationKeepOutput] == "true"
 }
 
-// expires is when the output that is kept goes; the zero time if it stays, or there is none.
+// expires returns the time at which the kept output expires; the zero time for never.
 func expires(run common.AnsibleRun) time.Time {
 	d, limited := keptFor(run)
 	if kept := run.Observation().KeptOutput; limited && kept != nil && kept.CompletionTime != nil {

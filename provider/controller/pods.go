@@ -18,12 +18,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
 )
 
-// forgetting is how long it may take after the end of a run until the pool forgets it, and its Pod is kept for as long
-// as its configuration says. Until then the Pod is not followed, and nothing is wrong with it.
+// forgetting is the longest time between the end of a run and its end in the pool. For this time, its Pod is not
+// followed, but must not be swept.
 const forgetting = time.Minute
 
-// Over tells of a Pod that is not followed whether its run is over: its object, which the Pod names, is gone, or shows
-// the end of the run or another one.
+// Over returns true if the run of a Pod that is not followed is over: its object is gone, or its status has the end of
+// the run, or another run.
 func Over(ctx context.Context, r client.Reader, s *runtime.Scheme, ref pods.ObjectReference) (bool, error) {
 	for _, k := range runKinds() {
 		if k.GroupKind().String() != ref.GroupKind {
@@ -52,7 +52,7 @@ func Over(ctx context.Context, r client.Reader, s *runtime.Scheme, ref pods.Obje
 	return false, nil
 }
 
-// PodNamespaces are those in which the last runs of all objects have Pods.
+// PodNamespaces returns the namespaces of the Pods of the last runs of all objects.
 func PodNamespaces(ctx context.Context, r client.Client) ([]string, error) {
 	all := map[string]bool{}
 

@@ -18,29 +18,28 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// jitter is the share of its length by which a poll interval is longer or shorter at
-// most, so that objects that were created together are not polled together for ever.
+// jitter is the largest relative change of a poll interval, so that objects that were created together are not polled
+// together for ever.
 const jitter = 0.1
 
-// longest poll interval. A longer one would overflow a time.Duration when it is added
-// to.
+// longest is the longest poll interval. Additions to a longer one would overflow a time.Duration.
 const longest = 100 * 365 * 24 * time.Hour
 
-// leastMissing is the shortest time between two reconciles of an object that lacks inputs. It is
-// the longest pause that the runtime makes between two retries.
+// leastMissing is the shortest time between two reconciles of an object with missing inputs. It is the longest pause of
+// the runtime between two retries.
 const leastMissing = time.Minute
 
-// A schedule says how often objects are polled, and remembers of each what the cache may not show yet.
+// A schedule has the poll intervals of objects, and their last writes that the cache may not have yet.
 type schedule struct {
-	// poll interval of objects that name none, and the shortest one that they may name.
+	// poll is the default poll interval, and least the shortest one that an object may set.
 	poll, least time.Duration
 
 	mu sync.Mutex
-	// written are the last writes of statuses, by their objects, until the cache shows them.
+	// written are the last writes of statuses, by object, until the cache has them.
 	written map[types.NamespacedName]write
 }
 
-// A write of a status led to a version, which is waited for until a time.
+// A write has the version of an object after a write of its status, and the time until which the cache is waited for.
 type write struct {
 	version string
 	until   time.Time
@@ -50,8 +49,8 @@ func newSchedule(poll, least time.Duration) *schedule {
 	return &schedule{poll: poll, least: least, written: map[types.NamespacedName]write{}}
 }
 
-// interval between the end of a run of an object and its next periodic run. An object
-// always has the same one, however often it is reconciled.
+// interval returns the time between the end of a run of an object and its next periodic run. It does not change from
+// one reconcile to the next.
 func (p *schedule) interval(o resource.Object) time.Duration {
 	d := p.poll
 	if asked, ok := meta.GetPollInterval(o); ok {
@@ -67,7 +66,7 @@ func (p *schedule) interval(o resource.Object) time.Duration {
 	return d + time.Duration(share*jitter*float64(d))
 }
 
-// forget an object.
+// forget forgets the last write of an object.
 func (p *schedule) forget(o client.Object) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +74,7 @@ func (p *schedule) forget(o client.Object) {
 	delete(p.written, client.ObjectKeyFromObject(o))
 }
 
-// wrote notes that the status of an object was written.
+// wrote records a write of the status of an object.
 func (p *schedule) wrote(o client.Object) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,8 +82,8 @@ func (p *schedule) wrote(o client.Object) {
 	p.written[client.ObjectKeyFromObject(o)] = write{o.GetResourceVersion(), time.Now().Add(staleFor)}
 }
 
-// awaits is true for an object, of which the cache shows a version, or none if it is gone, and does not show the status
-// yet that was written last. The API server would refuse what follows from an older one, after all the work.
+// awaits is true if the version of an object in the cache is older than its last write. The API server would refuse the
+// update after a reconcile of the older version.
 func (p *schedule) awaits(name types.NamespacedName, version string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,17 +104,17 @@ func isOlder(version, than string) bool {
 	return err == nil && c < 0
 }
 
-// A look is one reconcile of an object, which finds out when the next one follows if nothing happens before.
+// A look has the time of the next reconcile of an object without events.
 type look struct {
-	// next look; the zero value leaves that to the runtime.
+	// next is the result of the reconcile; the zero value leaves it to the runtime.
 	next reconcile.Result
-	// despite is true if the runtime is told of a failure or a deletion, which it would try again by itself.
+	// despite is true if next also applies after a failure or a deletion, for which the runtime has its own retries.
 	despite bool
 }
 
 type lookKey struct{}
 
-// lookOf a context, which is that of the reconcile.
+// lookOf returns the look in the context of a reconcile.
 func lookOf(ctx context.Context) *look {
 	if l, ok := ctx.Value(lookKey{}).(*look); ok {
 		return l
@@ -124,21 +123,21 @@ func lookOf(ctx context.Context) *look {
 	return &look{}
 }
 
-// nextLook follows after a while, unless another one follows before.
+// nextLook requests the next reconcile after a time, unless an earlier one is requested.
 func nextLook(ctx context.Context, after time.Duration, priority int, despite bool) {
 	if l := lookOf(ctx); l.next.RequeueAfter == 0 || after < l.next.RequeueAfter {
 		*l = look{reconcile.Result{RequeueAfter: after, Priority: &priority}, despite}
 	}
 }
 
-// lookAgain when the decision says so, or at the next poll, or when the content is due, or the output expires or is not
-// watched any more, if that is earlier.
+// lookAgain requests the next reconcile at the earliest of these times: that of the decision or of the next poll, that
+// of the next resolution of the content, and the end of the kept output and of its watch.
 func (e *external) lookAgain(ctx context.Context, run common.AnsibleRun) {
 	at := e.decision.Until
 
 	switch {
 	case e.refused != nil, e.Deleted && (at.IsZero() || e.err != nil):
-		return // No time is known at which that changes.
+		return // The runtime retries.
 	case at.IsZero():
 		at = e.Now.Add(e.Poll)
 	}
@@ -151,7 +150,7 @@ func (e *external) lookAgain(ctx context.Context, run common.AnsibleRun) {
 		}
 	}
 
-	// An object with a result to be recorded would wait behind those that are polled.
+	// An object with a result to record must not wait behind polls.
 	despite, priority := e.Deleted || e.decision.Failure != nil, handler.LowPriority
 	if despite || e.Active != nil {
 		priority = newsPriority

@@ -1,7 +1,6 @@
-// Package controller reconciles AnsibleRuns of both groups with the managed resource
-// reconciler of crossplane-runtime. A reconcile reads the object and its inputs, asks
-// package lifecycle what to do, tells the pool what is wanted, and writes what the pool
-// reports to the status. It never waits for a run.
+// Package controller reconciles AnsibleRuns of both groups with the managed resource reconciler of crossplane-runtime.
+// A reconcile reads the object and its inputs, decides with package lifecycle, passes the wanted run to the pool, and
+// writes the report of the pool into the status. It never waits for a run.
 package controller
 
 import (
@@ -42,23 +41,23 @@ import (
 type Options struct {
 	controller.Options
 
-	// Limit of reconciles, of all controllers together.
+	// Limit is the rate limiter of reconciles, of all controllers together.
 	Limit *rate.Limiter
 	// Resolver of inputs.
 	Resolver Resolver
-	// Lacking says which rights the provider lacks for the runs of a configuration.
+	// Lacking returns the missing rights of the provider for runs of a configuration.
 	Lacking config.Lacking
 	// Tracker of the use of configurations.
 	Tracker Tracker
-	// Pool that carries out runs.
+	// Pool executes runs.
 	Pool Pool
-	// Outputs of runs.
+	// Outputs keeps the output of runs.
 	Outputs OutputStore
-	// Contents know what requirements resolve to.
+	// Contents returns the resolutions of requirements.
 	Contents Contents
-	// Facts that runs have gathered.
+	// Facts has the facts that runs have gathered.
 	Facts interface{ Forget(uid types.UID) }
-	// Dependents watch what runs have made in the cluster.
+	// Dependents watches objects that runs have made in the cluster.
 	Dependents Dependents
 	// Key of the digests.
 	Key []byte
@@ -66,7 +65,7 @@ type Options struct {
 	Timeouts runs.Timeouts
 }
 
-// runKinds are the kinds of AnsibleRun: one for each group.
+// runKinds returns the kinds of AnsibleRun: one for each group.
 func runKinds() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun),
@@ -74,16 +73,15 @@ func runKinds() []schema.GroupVersionKind {
 	}
 }
 
-// newOf makes an object, or a list, of a kind in the group of an AnsibleRun.
+// newOf returns a new object, or a list, of a kind in the group of an AnsibleRun.
 func newOf[T runtime.Object](s *runtime.Scheme, k schema.GroupVersionKind, kind string) T {
-	return resource.MustCreateObject(k.GroupVersion().WithKind(kind), s).(T) //nolint:forcetypeassert // They are registered.
+	return resource.MustCreateObject(k.GroupVersion().WithKind(kind), s).(T) //nolint:forcetypeassert // The kinds are registered.
 }
 
-// minPollInterval is the shortest poll interval that an object may ask for.
+// minPollInterval is the shortest poll interval that an object may set.
 const minPollInterval = 5 * time.Second
 
-// setup the reconciler of a kind. Its watches, which start with the manager, end
-// with the context.
+// setup sets up the controller of a kind. Its watches start with the manager and end with the context.
 func setup(ctx context.Context, mgr ctrl.Manager, k schema.GroupVersionKind, o Options) error {
 	name := managed.ControllerName(k.GroupKind().String())
 	q := &queue{}
@@ -93,7 +91,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, k schema.GroupVersionKind, o O
 		kind:     k,
 		kube:     mgr.GetClient(),
 		metadata: mgr.GetCache(),
-		recorder: telemetry.Deduplicated(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
+		recorder: telemetry.Deduplicated(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // event.NewAPIRecorder needs this recorder.
 		schedule: newSchedule(o.PollInterval, minPollInterval),
 		wake:     q.wake,
 		now:      time.Now,
@@ -134,7 +132,7 @@ func options(kube client.Client, name string, c *connector) []managed.Reconciler
 		managed.WithCreationGracePeriod(0),
 		managed.WithPollInterval(c.PollInterval),
 		managed.WithManagementPolicies(),
-		managed.WithInitializers(), // Nothing needs an external name.
+		managed.WithInitializers(), // External names are not used.
 		managed.WithFinalizer(finalizer{resource.NewAPIFinalizer(kube, managed.FinalizerName), c}),
 		managed.WithLogger(c.Logger.WithValues("controller", name)),
 		managed.WithRecorder(c.recorder),
@@ -142,7 +140,7 @@ func options(kube client.Client, name string, c *connector) []managed.Reconciler
 	}
 }
 
-// recordState every now and then. The recorder keeps what it has listed.
+// recordState records state metrics periodically.
 func recordState(mgr ctrl.Manager, k schema.GroupVersionKind, o Options) error {
 	list := func() resource.ManagedList { return newOf[resource.ManagedList](mgr.GetScheme(), k, k.Kind+"List") }
 
@@ -163,7 +161,7 @@ type queue struct {
 	q  priorityqueue.PriorityQueue[reconcile.Request]
 }
 
-// start is called by the controller with its queue.
+// start stores the work queue. The controller calls it.
 func (q *queue) start(_ context.Context, wq workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -173,7 +171,7 @@ func (q *queue) start(_ context.Context, wq workqueue.TypedRateLimitingInterface
 	return nil
 }
 
-// wake has an object reconciled before those without news, after a while unless it is before. It does not block.
+// wake adds an object to the work queue after a time, with newsPriority. It does not block.
 func (q *queue) wake(name types.NamespacedName, after time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

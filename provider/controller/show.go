@@ -18,24 +18,24 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// set a condition of an object as it is.
+// set sets a condition of an object with its present generation.
 func set(run common.AnsibleRun, c xpv2.Condition) {
 	run.SetConditions(c.WithObservedGeneration(run.GetGeneration()))
 }
 
-// restore a condition that is False.
+// restore sets a condition that is False.
 func restore(run common.AnsibleRun, c xpv2.Condition) {
 	if run.GetCondition(c.Type).Status == corev1.ConditionFalse {
 		set(run, c)
 	}
 }
 
-// drop a condition.
+// drop removes a condition.
 func drop(run common.AnsibleRun, t xpv2.ConditionType) {
 	*run.Conditions() = slices.DeleteFunc(*run.Conditions(), func(c xpv2.Condition) bool { return c.Type == t })
 }
 
-// show what follows from a decision: conditions, and when to look again.
+// show sets the conditions after a decision, and requests the next reconcile.
 func (e *external) show(ctx context.Context, run common.AnsibleRun) {
 	s := e.Situation
 
@@ -71,12 +71,11 @@ func (e *external) show(ctx context.Context, run common.AnsibleRun) {
 	e.lookAgain(ctx, run)
 }
 
-// showCheckable sets the condition Checkable to False when check runs cannot tell anything,
-// and back to True when they can again.
+// showCheckable sets the condition Checkable to False if checks cannot predict changes, and back to True once they can.
 func showCheckable(run common.AnsibleRun, s lifecycle.Situation) {
 	switch {
 	case s.Active != nil && !s.Active.Phase.Finished():
-		// The run in progress may be a check run that tells more.
+		// The run in progress may be a check with another result.
 	case s.Policy == common.CheckWhenObserve && !s.Approvals.Required && lifecycle.NotCheckable(s):
 		set(run, common.NotCheckable())
 	default:
@@ -84,12 +83,12 @@ func showCheckable(run common.AnsibleRun, s lifecycle.Situation) {
 	}
 }
 
-// showState sets the condition StateAware to False when the deletion of its object would run nothing since the content
-// would only be applied once more, and back to True when that is not so any more.
+// showState sets the condition StateAware to False if the content ignores the state, so that a deletion would not run
+// it, and back to True otherwise.
 func showState(run common.AnsibleRun, r runs.Report) {
 	switch {
 	case r.Run.Phase != common.PhaseSucceeded:
-		// It may not have come as far as its content.
+		// The run may not have executed its content.
 	case r.IgnoresState && !saysDeletion(run):
 		run.SetConditions(common.StateIgnored(run.Parameters().StateVariable).WithObservedGeneration(r.Generation))
 	default:
@@ -97,8 +96,8 @@ func showState(run common.AnsibleRun, r runs.Report) {
 	}
 }
 
-// unaware is true for an object that is deleted, and whose content is known not to look at the state: it was applied,
-// and the spec has not changed since. The deletion itself counts as one generation.
+// unaware is true for a deleted object with content that is known not to use the state: it was applied, and the spec
+// has not changed since. The deletion itself counts as one generation.
 func unaware(run common.AnsibleRun) bool {
 	c, last := run.GetCondition(common.TypeStateAware), run.Observation().LastApply
 
@@ -106,12 +105,12 @@ func unaware(run common.AnsibleRun) bool {
 		last != nil && last.Result == common.PhaseSucceeded && !saysDeletion(run)
 }
 
-// saysDeletion is true for an object that says what its deletion does.
+// saysDeletion is true for an object with onDelete, or without the management policy Delete.
 func saysDeletion(run common.AnsibleRun) bool {
 	return run.Parameters().OnDelete != nil || !allows(run, xpv2.ManagementActionDelete)
 }
 
-// showConfined has the condition Confined be there while the last run in the provider was not confined.
+// showConfined sets the condition Confined if the last run in the provider was not confined, and removes it otherwise.
 func showConfined(run common.AnsibleRun) {
 	switch last := run.Observation().LastRun; {
 	case last == nil || last.Confinement == nil:
@@ -122,7 +121,7 @@ func showConfined(run common.AnsibleRun) {
 	}
 }
 
-// showWithheld has the condition OutputsWithheld be there while outputs are withheld.
+// showWithheld sets the condition OutputsWithheld while outputs are withheld, and removes it otherwise.
 func showWithheld(run common.AnsibleRun) {
 	if o := run.Observation(); len(o.WithheldOutputs)+len(o.WithheldReported) > 0 {
 		set(run, common.OutputsWithheld(o.WithheldOutputs, o.WithheldReported))
@@ -132,8 +131,8 @@ func showWithheld(run common.AnsibleRun) {
 	drop(run, common.TypeOutputsWithheld)
 }
 
-// showContent sets the condition ContentUpToDate to False when content could not be resolved
-// again, and back to True when it could after that.
+// showContent sets the condition ContentUpToDate to False if content could not be resolved again, and back to True
+// after the next success.
 func showContent(run common.AnsibleRun, r content.Resolution) {
 	switch {
 	case r.Err != nil:
@@ -143,8 +142,8 @@ func showContent(run common.AnsibleRun, r content.Resolution) {
 	}
 }
 
-// outdated is the condition for content that could not be resolved again. Its message says
-// why, and which content runs use meanwhile.
+// outdated returns the condition for content that could not be resolved again. Its message has the error, and the
+// content that runs use meanwhile.
 func outdated(r content.Resolution) xpv2.Condition {
 	serves := "none is installed, so that no run can start"
 
@@ -165,9 +164,9 @@ func outdated(r content.Resolution) xpv2.Condition {
 	return common.CannotInstall(message)
 }
 
-// refresh resolves the requirements again in the background when that is due, and then wakes the object. Content that
-// is not in the store is left to the next run, which installs it, unless none is to come: the inputs are applied, or
-// adopted without a run.
+// refresh resolves the requirements again in the background when that is due, and then wakes the object. The next run
+// installs content that is not in the store. If no run is due, because the inputs are applied or will be adopted,
+// refresh installs it.
 func (e *external) refresh(run common.AnsibleRun) {
 	r, applied := e.resolution, e.Recorded.AppliedDigest != "" && e.Recorded.AppliedDigest == e.Digest
 	if r.Stale && (r.Found || applied) || lifecycle.Adopts(e.Situation) {

@@ -18,12 +18,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// maxRefusal is the length of each message in a reduced status, in bytes.
+// maxRefusal is the largest length of a message in a reduced status, in bytes.
 const maxRefusal = 1 << 10
 
-// A statusManager is a manager with a client that sends no update which would change nothing, and writes a reduced
-// status when the API server refuses one for good. Without that the object would never change again, since each
-// decision depends on its status.
+// A statusManager is a manager with a client that skips updates without a change, and writes a reduced status if the
+// API server refuses a status. Otherwise the object would never change again, since each decision depends on its
+// status.
 type statusManager struct {
 	ctrl.Manager
 
@@ -41,13 +41,13 @@ type statusClient struct {
 	schedule *schedule
 }
 
-// List objects as the cache holds them, without copies: thousands are counted. They must not be changed.
+// List returns the objects in the cache without copies, since it may list thousands. They must not be changed.
 func (c statusClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	return c.Client.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...)
 }
 
-// Update an object, unless it is as it was. The status of an AnsibleRun is still to be written, and stays: the answer
-// of the API server has the one of before.
+// Update updates an object that has changed. It preserves the status of an AnsibleRun, which is written later: the
+// answer of the API server has the former status.
 func (c statusClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
 	if isShown(ctx, c.Client, o) {
 		return nil
@@ -58,7 +58,7 @@ func (c statusClient) Update(ctx context.Context, o client.Object, opts ...clien
 		defer func() { *run.Observation(), *run.Conditions() = *observation, conditions }()
 	}
 
-	return c.Client.Update(ctx, o, opts...) // Callers look for conflicts.
+	return c.Client.Update(ctx, o, opts...) // Callers check for conflicts.
 }
 
 // Status returns a writer of statuses.
@@ -66,7 +66,7 @@ func (c statusClient) Status() client.SubResourceWriter {
 	return statusWriter{c.Client.Status(), c.Client, c.schedule}
 }
 
-// isShown is true if the cache shows an object as it is.
+// isShown is true if an object in the cache equals o.
 func isShown(ctx context.Context, cache client.Reader, o client.Object) bool {
 	was, ok := o.DeepCopyObject().(client.Object)
 
@@ -80,9 +80,9 @@ type statusWriter struct {
 	schedule *schedule
 }
 
-// Update the status of an object, unless it is as it was read: most reconciles find nothing
-// new, and the API server would read the object to find the same. If the API server refuses the result of a run that
-// has ended, the reduced status is written, and the error has the object looked at again.
+// Update updates a status that has changed: most reconciles change nothing, and updates without a change would load the
+// API server. If the API server refuses the status with the result of an ended run, Update writes the reduced status,
+// and returns an error, so that the object is reconciled again.
 func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
 	if isShown(ctx, w.reader, o) {
 		return nil
@@ -90,7 +90,7 @@ func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...clien
 
 	err := w.write(ctx, o, opts)
 	if err != nil {
-		// The object is to be retried soon, also after a conflict, which the runtime hides.
+		// The object must be retried soon, also after a conflict, which the runtime hides.
 		*lookOf(ctx) = look{}
 	}
 
@@ -106,7 +106,7 @@ func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...clien
 	}
 
 	if last := run.Observation().LastRun; last == nil || last.Phase.Finished() {
-		return errors.Wrap(err, "the status was recorded without what the content published")
+		return errors.Wrap(err, "the status was recorded without the values that the content published")
 	}
 
 	return nil
@@ -114,11 +114,11 @@ func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...clien
 
 func (w statusWriter) write(ctx context.Context, o client.Object, opts []client.SubResourceUpdateOption) error {
 	err := w.SubResourceWriter.Update(ctx, o, opts...)
-	if err == nil && w.schedule != nil { // Configurations have none.
+	if err == nil && w.schedule != nil { // Configurations have no schedule.
 		w.schedule.wrote(o)
 	}
 
-	return err // The runtime looks for conflicts.
+	return err // The runtime checks for conflicts.
 }
 
 // refused is true for a request that the API server would refuse again.
@@ -128,8 +128,8 @@ func refused(err error) bool {
 		err != nil && strings.Contains(err.Error(), "etcdserver: request is too large")
 }
 
-// reduce a status that was refused to what the provider itself knows. What content has published is withheld, and its
-// conditions, lists and texts are dropped.
+// reduce reduces a refused status to values of the provider itself. Values that the content has published are withheld,
+// and its conditions, lists and texts are dropped.
 func reduce(run common.AnsibleRun, why error) {
 	o := run.Observation()
 	message := clip.Text("the API server refused the status: "+why.Error(), maxRefusal)

@@ -24,9 +24,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
 
-// watchInputs watches what AnsibleRuns of a kind depend on: configurations, and
-// the names and versions of Secrets and ConfigMaps. Their changes are changes of
-// inputs.
+// watchInputs watches the inputs of AnsibleRuns of a kind: configurations, and the metadata of Secrets and ConfigMaps.
 func watchInputs(ctx context.Context, mgr ctrl.Manager, k schema.GroupVersionKind, b *builder.Builder) error {
 	index, object := mgr.GetFieldIndexer(), newOf[client.Object](mgr.GetScheme(), k, k.Kind)
 
@@ -62,8 +60,8 @@ func watchInputs(ctx context.Context, mgr ctrl.Manager, k schema.GroupVersionKin
 	return nil
 }
 
-// changes of objects: the run of one that is gone ends, also without a finalizer, and what is known of it is forgotten.
-// One whose status has come to show a run that is about to begin, or does not any more, is woken.
+// changes returns a handler of changes of objects. It ends the run of an object that is gone, also without a finalizer,
+// and forgets the object. It wakes an object if its status has begun or ceased to show a run that is about to begin.
 func (c *connector) changes() handler.EventHandler {
 	gone := func(o client.Object) {
 		c.Pool.Want(pool.Want{UID: o.GetUID(), Gone: true})
@@ -82,7 +80,7 @@ func (c *connector) changes() handler.EventHandler {
 
 			switch {
 			case !ok || !known:
-			// A watch that was interrupted shows an object that was made again as a change of the former one.
+			// An interrupted watch reports an object that was created again as a change of the former one.
 			case was.GetUID() != run.GetUID():
 				gone(was)
 				c.wake(client.ObjectKeyFromObject(run), 0)
@@ -93,7 +91,7 @@ func (c *connector) changes() handler.EventHandler {
 	}
 }
 
-// showsStart is true when a status has come to show a run as about to begin, or does not any more.
+// showsStart is true when a status has begun or ceased to show a run that is about to begin.
 func showsStart(before, now *common.Run) bool {
 	starts := func(r *common.Run) bool { return r != nil && r.StartTime != nil && r.Phase == common.PhaseQueued }
 
@@ -101,9 +99,8 @@ func showsStart(before, now *common.Run) bool {
 		starts(before) && (now == nil || now.ID != before.ID || now.StartTime == nil)
 }
 
-// A watcher finds the AnsibleRuns that a change concerns. It reads from the cache
-// and its indexes, which does not fail; if it did, the next poll would see the
-// change.
+// A watcher finds the AnsibleRuns that a change concerns. It reads from the cache and its indexes. It ignores errors,
+// which do not occur: the next poll would find the change.
 type watcher struct {
 	reader client.Client
 	kind   schema.GroupVersionKind
@@ -121,8 +118,8 @@ func (w watcher) users(ctx context.Context, o client.Object) []reconcile.Request
 	return w.runsBy(ctx, config.FieldConfig, config.NameOf(c))
 }
 
-// referrers maps an object of a kind to the AnsibleRuns that refer to it, themselves or by
-// their configurations.
+// referrers returns a function that maps an object of a kind to the AnsibleRuns that refer to it, directly or by their
+// configurations.
 func (w watcher) referrers(kind string) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		ref := config.Reference{Kind: kind, NamespacedName: client.ObjectKeyFromObject(o)}.String()
