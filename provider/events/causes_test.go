@@ -141,7 +141,7 @@ func TestEnds(t *testing.T) {
 		"fatal":      {"With any_errors_fatal, one failure ends the play for all hosts. The other hosts have not failed.", "a: the reason"},
 		"percentage": {"With max_fail_percentage, failures end the play for all hosts.", "a: the reason"},
 		"norole": {
-			"A role may not be there.",
+			"A role may be missing.",
 			"the role 'acme.postgres.server' was not found; unless it is misspelt, its role or collection is to be in " +
 				"spec.requirements of the configuration, or in the requirements.yml of a project\nOrigin: playbook.yml:3:5",
 		},

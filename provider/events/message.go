@@ -75,7 +75,7 @@ func (r result) explain() string {
 	m := ofStatus(bare(cmp.Or(text(r.Message), text(r.Reason))))
 	switch unsaid := m == "" || m == "Unknown error."; {
 	case unsaid && text(r.FailedWhen) == "true":
-		m = failedWhen // The module has succeeded, and says nothing of why.
+		m = failedWhen // The module has succeeded, and has no message.
 	case unsaid && len(r.Attempts) > 0:
 		m = "its 'until' was not true (attempts: " + text(r.Attempts) + ")"
 	case unsaid:
@@ -111,15 +111,15 @@ var preface = regexp.MustCompile(
 // remote matches the directory on a host in which Ansible keeps the files of a task, with a random name.
 var remote = regexp.MustCompile(`[^\s'"]*/\.ansible/tmp/ansible-tmp-[^/\s'"]+/`)
 
-// noRole matches the directories that were searched for a role. Users do not know these.
+// noRole matches the error about a missing role, with the directories that were searched. Users do not know these.
 var noRole = regexp.MustCompile(`[Tt](he role '[^']+' was not found) in:? \S+`)
 
-// bare returns a message without the words that say nothing of why.
+// bare returns a message without the prefixes of ansible-core.
 func bare(m string) string {
 	return noRole.ReplaceAllString(preface.ReplaceAllLiteralString(m, ""), "t${1}")
 }
 
-// hints say what to do about failures: of a confined run, or of any. The first one that matches counts.
+// hints tell the user how to resolve failures, by precedence. A hint with confined applies to confined runs only.
 var hints = []struct { //nolint:gochecknoglobals // Go has no constant slices.
 	of       *regexp.Regexp
 	confined bool
@@ -127,7 +127,7 @@ var hints = []struct { //nolint:gochecknoglobals // Go has no constant slices.
 }{
 	{regexp.MustCompile(`out of pty devices`), true, "on the provider itself (localhost) content has no terminals " +
 		"unless a cluster scoped configuration has /dev/ptmx and /dev/pts in spec.confinement.writePaths"},
-	// None, too: so Ansible calls that it cannot read a file that is there.
+	// With the error None, Ansible reports an existing file that it cannot read.
 	{
 		regexp.MustCompile(`Permission denied|Operation not permitted|no new privileges|` +
 			`Failed to create temporary directory|Failed to get information on remote file \(.*\): None`), true,
@@ -155,8 +155,8 @@ var hints = []struct { //nolint:gochecknoglobals // Go has no constant slices.
 	},
 }
 
-// withHint returns a message about a failure with what to do in its first line. Confined is true where the confinement
-// of the run may be the cause.
+// withHint adds the hint for a failure, if any, to the first line of its message. confined is true if the confinement
+// of the run may be the cause of the failure.
 func withHint(message string, confined bool) string {
 	for _, h := range hints {
 		if (confined || !h.confined) && h.of.MatchString(message) {
@@ -167,7 +167,7 @@ func withHint(message string, confined bool) string {
 	return message
 }
 
-// appended returns a message with a text at the end of its first line.
+// appended adds a text to the end of the first line of a message.
 func appended(message, text string) string {
 	line, rest, _ := strings.Cut(message, "\n")
 
@@ -256,7 +256,7 @@ func (r result) detail() string {
 	return ""
 }
 
-// onProvider is true for what was done on the provider itself, which reads files for all hosts.
+// onProvider is true if the task ran on the provider itself, or if the provider failed to read a file for a host.
 func (r result) onProvider(host, message string) bool {
 	connection, delegated := r.Delegated["ansible_connection"]
 
