@@ -1,5 +1,5 @@
-// Package executor carries out one run on this machine: it installs the content that the inputs require, has the runner
-// execute it, and reports. In the Pod of a run it does the same.
+// Package executor executes a run on this machine, which may be the Pod of the run: it installs the content that the
+// inputs require, executes it with the runner, and reports.
 package executor
 
 import (
@@ -21,18 +21,18 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// Local is the backend that works on this machine: it installs content, and executes it.
+// Local is the backend that executes runs on this machine.
 type Local struct {
-	// Ensure that the content of a request is installed. The set stays installed until it is released.
+	// Ensure installs the content of a request. The set stays installed until release is called.
 	Ensure func(ctx context.Context, r content.Request) (set content.Set, release func(), err error)
-	// Run installed content. A play that failed is a result; an error is about the provider or its machine. With an error,
-	// too, the result says whether it is certain that no task was carried out.
+	// Run runs installed content. A failed play is a result; an error is about the provider or its machine. With an error,
+	// Untouched of the result is set.
 	Run func(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error)
-	// Kernel, of which the runs say how it has confined them.
+	// Kernel has the features that confine runs, for their reports.
 	Kernel sandbox.Kernel
 }
 
-// Execute a run. One that a former provider has begun has ended with that.
+// Execute executes a run. A run that the predecessor has begun has ended with the predecessor.
 func (l Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs.Report) {
 	r = run.Report()
 	if run.Begun != nil {
@@ -43,7 +43,7 @@ func (l Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs.
 
 	defer func() { r.Run.CurrentTask, r.Run.CompletionTime = "", now() }()
 
-	// A panic that one run causes must not end all others.
+	// A panic in one run must not end other runs.
 	defer redact.Panic(func() {
 		r.Untouched = r.Content == nil
 		fault(&r, errors.New("the provider has made a mistake; its log has a stack trace"))
@@ -90,8 +90,8 @@ func (l Local) Execute(ctx context.Context, run runs.Run, w runs.Watch) (r runs.
 	return r
 }
 
-// Install the content of a run, and leave the rest to another process. The set is not released. If
-// there is none (false), the report is that of the run, which has ended.
+// Install installs the content of a run that another process executes. The set is not released. If ok is false, the
+// installation has failed, and the report is the last one of the run.
 func (l Local) Install(ctx context.Context, run runs.Run) (set content.Set, r runs.Report, ok bool) {
 	r = run.Report()
 	r.Run.StartTime = now()
@@ -101,8 +101,8 @@ func (l Local) Install(ctx context.Context, run runs.Run) (set content.Set, r ru
 	return set, r, ok
 }
 
-// install the content of a run. It returns false if there is none, and the report
-// says why.
+// install installs the content of a run. If it returns false, the installation has failed, and the report has the
+// error.
 func (l Local) install(ctx context.Context, run runs.Run, r *runs.Report,
 	progress func(runs.Report),
 ) (content.Set, func(), bool) {
@@ -131,18 +131,18 @@ func (l Local) install(ctx context.Context, run runs.Run, r *runs.Report,
 	return set, release, true
 }
 
-// approved is true if a set is the content that the run was decided on with, which the digest of an approval stands
-// for. What the status shows of the last run others may have edited.
+// approved is true if a set is the content at the decision on the run, which the digest of the approval covers. The
+// status of the last run is not used, since other clients may have edited it.
 func approved(run runs.Run, set content.Set) bool {
 	was := run.Content
-	// The key does not matter: both digests are made here.
+	// The digests need no key, since they are only compared here.
 	checked, err := run.Inputs.Digest(nil, was.Collections, was.Roles, was.Project)
 	now, _ := run.Inputs.Digest(nil, set.Collections, set.Roles, set.Project)
 
 	return err == nil && checked == now
 }
 
-// notInstalled reports why the content is not installed, and whether that is the fault of the provider.
+// notInstalled reports the error of an installation, and whether the provider has caused it.
 func notInstalled(ctx context.Context, r *runs.Report, run runs.Run, err error) {
 	failed(r, common.ReasonInstallFailed, err)
 
@@ -163,13 +163,13 @@ func notInstalled(ctx context.Context, r *runs.Report, run runs.Run, err error) 
 	}
 }
 
-// fault of the provider, or of its machine.
+// fault reports an error of the provider, or of its machine.
 func fault(r *runs.Report, err error) {
 	failed(r, common.ReasonInternal, err)
 	r.Blameless = true
 }
 
-// forbidden says so if the run could not get what it reaches the API server with.
+// forbidden sets the reason of a run that lacks rights for its access to the API server.
 func forbidden(r *runs.Report, err error) {
 	if rights.Lacks(err) {
 		r.Run.Reason, r.NotBefore = common.ReasonForbidden, time.Now().Add(runs.AccessAgain)
@@ -220,5 +220,5 @@ func summarize(r *runs.Report, s events.Summary) {
 	r.Tail = s.Tail
 }
 
-// now returns the present time in seconds, as the API server keeps times.
+// now returns the present time in seconds, the precision of the API server.
 func now() *metav1.Time { return new(metav1.Now().Rfc3339Copy()) }

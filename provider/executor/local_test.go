@@ -30,12 +30,12 @@ type (
 	run    = func(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error)
 )
 
-// installs a set, or fails to.
+// installs returns an Ensure function with a result.
 func installs(set content.Set, err error) ensure {
 	return func(context.Context, content.Request) (content.Set, func(), error) { return set, func() {}, err }
 }
 
-// ends a run, after some progress.
+// ends returns a Run function with progress and a result.
 func ends(r runner.Result, err error, progress ...events.Summary) run {
 	return func(_ context.Context, _ runner.Spec, w events.Watch) (runner.Result, error) {
 		for _, s := range progress {
@@ -47,7 +47,7 @@ func ends(r runner.Result, err error, progress ...events.Summary) run {
 }
 
 func TestExecute(t *testing.T) {
-	now := metav1.NewTime(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) // As it is in a bubble.
+	now := metav1.NewTime(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) // The time in a synctest bubble.
 	set := content.Set{Content: common.Content{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.0"}}}}
 	required := inputs.Inputs{Requirements: "collections: [{name: acme.site, version: 1.0.0}]"}
 	long := required
@@ -62,7 +62,7 @@ func TestExecute(t *testing.T) {
 
 	type change = func(*runs.Report)
 
-	// The reports of a run that has no content, and of one that has. What it was certain of is certain.
+	// missing and ran return the last reports of a run without content, and with content.
 	missing := func(phase common.RunPhase, reason, message string, changes ...change) runs.Report {
 		r := runs.Report{Attempt: 1, Request: "token", Untouched: true, Run: common.Run{
 			ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Phase: phase, Reason: reason,
@@ -126,37 +126,37 @@ func TestExecute(t *testing.T) {
 			missing(failed, common.ReasonInstallFailed, "cannot install collections: no such collection"), begins,
 		},
 		"InstallBroken": {
-			"A provider that cannot install content is at fault itself.", t.Context(), required, installs(set, full), nil,
+			"An error of the provider in an installation is blameless.", t.Context(), required, installs(set, full), nil,
 			missing(failed, common.ReasonInternal, "disk full", blameless), begins,
 		},
 		"BackOff": {
-			"What has just failed for another is no attempt, and says when there is one.", t.Context(), required,
+			"A run during the back-off of an installation does not count as an attempt, and has the time of the next one.", t.Context(), required,
 			installs(set, &content.BackoffError{Until: now.Time, Err: &galaxy.InstallError{What: "roles", Reason: "no", Err: context.DeadlineExceeded}}), nil,
 			missing(failed, common.ReasonInstallFailed, "cannot install roles: no; it is tried again at 2000-01-01T00:00:00Z", blameless, notBefore(now.Time)),
 			begins,
 		},
 		"InstallTooSlow": {
-			"An installation that takes too long has timed out, also when it is that of another.", t.Context(), required, installs(set, slow), nil,
+			"An installation that takes too long has timed out, also if another run has started it.", t.Context(), required, installs(set, slow), nil,
 			missing(common.PhaseTimedOut, common.ReasonInstallFailed, "installing the content took longer than 1m0s"), begins,
 		},
 		"InstallCutShort": {
-			"One that the provider gives less than it asks for says so.", t.Context(), long, installs(set, slow), nil,
+			"The message names the flag that has shortened the timeout.", t.Context(), long, installs(set, slow), nil,
 			missing(common.PhaseTimedOut, common.ReasonInstallFailed,
 				"installing the content took longer than 1m0s (the longest that the provider's --max-timeout allows)"), begins,
 		},
 		"InvalidRequirements": {
-			"Requirements that cannot be read are a mistake of the configuration.", t.Context(),
+			"Invalid requirements are an error of the configuration.", t.Context(),
 			inputs.Inputs{Config: `ProviderConfig "x"`, Requirements: "1"},
 			installs(set, nil), nil,
 			missing(failed, common.ReasonInstallFailed,
 				`ProviderConfig "x": spec.requirements: must be a mapping with collections and roles, or a list of roles`), nil,
 		},
 		"CanceledWhileInstalling": {
-			"A job that is canceled while its content is installed is canceled, not failed.", canceled, required, installs(set, context.Canceled), nil,
+			"A run that is canceled during its installation is canceled, not failed.", canceled, required, installs(set, context.Canceled), nil,
 			missing(common.PhaseCanceled, runner.ReasonCanceled, "canceled while the content was being installed"), begins,
 		},
 		"Untouched": {
-			"What the runner is certain of should be reported, whatever was told before.", t.Context(), required, installs(set, nil),
+			"Untouched of the result should be reported, whatever the progress was.", t.Context(), required, installs(set, nil),
 			ends(runner.Result{Phase: failed, Reason: runner.ReasonPlaybookError, Message: "no such role", Untouched: true}, nil, events.Summary{Started: true}),
 			ran(failed, runner.ReasonPlaybookError, "no such role", hosts(common.HostTotals{}), untouched), progressed,
 		},
@@ -165,16 +165,16 @@ func TestExecute(t *testing.T) {
 			ran(failed, common.ReasonInternal, "disk full", blameless), running,
 		},
 		"RunnerCannotStart": {
-			"Where it could not start anything, nothing was changed.", t.Context(), required, installs(set, nil), ends(runner.Result{Untouched: true}, full),
+			"A machine that cannot start a process has changed nothing.", t.Context(), required, installs(set, nil), ends(runner.Result{Untouched: true}, full),
 			ran(failed, common.ReasonInternal, "disk full", blameless, untouched), running,
 		},
 		"NoAccess": {
-			"A run that gets no access to the API server is tried again by itself.", t.Context(), required, installs(set, nil),
+			"A run without access to the API server is tried again.", t.Context(), required, installs(set, nil),
 			ends(runner.Result{Untouched: true}, errors.Wrap(rights.Lacking(errors.New("no account")), "config")),
 			ran(failed, common.ReasonForbidden, "config: no account", blameless, untouched, notBefore(now.Add(runs.AccessAgain))), running,
 		},
 		"Panic": {
-			"A mistake of the provider should fail the run that meets it, and no others.", t.Context(), required, installs(set, nil),
+			"A panic of the provider should fail only the run that causes it.", t.Context(), required, installs(set, nil),
 			func(context.Context, runner.Spec, events.Watch) (runner.Result, error) { panic("hunter2") },
 			ran(failed, common.ReasonInternal, "the provider has made a mistake; its log has a stack trace", blameless), running,
 		},
@@ -213,18 +213,18 @@ func TestExecute(t *testing.T) {
 	}
 }
 
-// TestExecuteBegun follows a run that a former provider has begun.
+// TestExecuteBegun has a run that the predecessor has begun.
 func TestExecuteBegun(t *testing.T) {
 	begun := &common.Run{ID: "1", Phase: common.PhaseRunning, CurrentTask: "Install", StartTime: &metav1.Time{}}
 	got := Local{Ensure: installs(content.Set{}, nil)}.Execute(t.Context(), runs.Run{Begun: begun}, runs.Watch{})
 
 	if r := got.Run; r.Phase != common.PhaseInterrupted || r.CurrentTask != "" || r.CompletionTime == nil || got.Untouched || !got.Blameless {
-		t.Errorf("It has ended with that provider, and is not carried out again: %+v", got)
+		t.Errorf("The run should have ended with that provider, and not be executed: %+v", got)
 	}
 }
 
-// TestRequires has the store know whose installation it is, how long it may take, and what has asked for it. A run whose
-// content could not be installed says why.
+// TestRequires tests the tenant, the timeout and the token of requests for content. A run with
+// content that could not be installed has the error.
 func TestRequires(t *testing.T) {
 	boom := &galaxy.InstallError{What: "collections", Reason: "boom"}
 	j := runs.Run{
@@ -247,11 +247,11 @@ func TestRequires(t *testing.T) {
 
 	r := Local{}.Execute(t.Context(), j, runs.Watch{Progress: func(runs.Report) {}})
 	if r.Run.Phase != common.PhaseFailed || r.Run.Reason != common.ReasonInstallFailed || r.Run.Message != boom.Error() || r.Request != "token" {
-		t.Errorf("A run whose content is missing should say why: %+v", r.Run)
+		t.Errorf("A run with missing content should have the error: %+v", r.Run)
 	}
 }
 
-// TestExecuteApproved: what was approved is applied with the content that the check used, or not at all.
+// TestExecuteApproved has approved runs, which are executed only with the content of the check.
 func TestExecuteApproved(t *testing.T) {
 	set := func(version string) content.Set {
 		return content.Set{Content: common.Content{Digest: version, Collections: []common.ContentItem{{Name: "acme.site", Version: version}}}}
@@ -264,8 +264,8 @@ func TestExecuteApproved(t *testing.T) {
 		want     common.Run
 		begun    int
 	}{
-		"Same":       {reason: "The content that was checked should be applied.", approved: true, now: set("1.0.0"), want: common.Run{Phase: common.PhaseSucceeded}, begun: 1},
-		"Changed":    {reason: "Another version should not begin.", approved: true, now: set("1.0.1"), want: common.Run{Phase: common.PhaseFailed, Reason: runs.ReasonContentChanged}},
+		"Same":       {reason: "The checked content should be applied.", approved: true, now: set("1.0.0"), want: common.Run{Phase: common.PhaseSucceeded}, begun: 1},
+		"Changed":    {reason: "Another version should not be applied.", approved: true, now: set("1.0.1"), want: common.Run{Phase: common.PhaseFailed, Reason: runs.ReasonContentChanged}},
 		"NotGuarded": {reason: "Without approvals the latest version should be applied.", now: set("1.0.1"), want: common.Run{Phase: common.PhaseSucceeded}, begun: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -282,7 +282,7 @@ func TestExecuteApproved(t *testing.T) {
 				t.Errorf("%s\nExecute(...): %d runs; -want, +got:\n%s", tc.reason, begun, diff)
 			}
 
-			// The next check follows from the content as it is now, and the attempt does not count.
+			// The report has the present content, so that a check follows. The attempt does not count.
 			if tc.begun == 0 && (r.Run.InputsDigest != j.Digest(tc.now) || !r.Blameless || !r.Untouched) {
 				t.Errorf("%s\nExecute(...): got %+v", tc.reason, r)
 			}
@@ -290,8 +290,8 @@ func TestExecuteApproved(t *testing.T) {
 	}
 }
 
-// TestExecuteProgress: a run says how the kernel has confined it. While it goes on, it is certain that nothing was changed
-// until a task has begun, and what it has displayed can be read.
+// TestExecuteProgress has a run in progress. Its reports have the features of the kernel that confine it. It is
+// untouched until a task has begun, and its display can be read.
 func TestExecuteProgress(t *testing.T) {
 	x := Local{Kernel: sandbox.Kernel{Landlock: 6, Seccomp: true}, Ensure: installs(content.Set{}, nil), Run: ends(
 		runner.Result{Phase: common.PhaseSucceeded}, nil, events.Summary{Play: "p"}, events.Summary{Task: "t", Started: true, Tail: func() string { return "PLAY" }},
@@ -314,7 +314,7 @@ func TestExecuteProgress(t *testing.T) {
 	}
 }
 
-// TestInstall leaves what is installed in place, for another process.
+// TestInstall installs content for another process.
 func TestInstall(t *testing.T) {
 	boom := &galaxy.InstallError{What: "roles", Reason: "boom"}
 	j := runs.Run{Spec: runner.Spec{ID: "1", Inputs: inputs.Inputs{Requirements: "roles: [acme.site]"}}}
@@ -322,7 +322,7 @@ func TestInstall(t *testing.T) {
 	for name, want := range map[string]error{"Installed": nil, "Failed": boom} {
 		t.Run(name, func(t *testing.T) {
 			x := Local{Ensure: func(context.Context, content.Request) (content.Set, func(), error) {
-				return content.Set{Content: common.Content{Digest: "abc"}}, func() { t.Error("It should not be released.") }, want
+				return content.Set{Content: common.Content{Digest: "abc"}}, func() { t.Error("The set should not be released.") }, want
 			}}
 
 			set, r, ok := x.Install(t.Context(), j)
@@ -333,7 +333,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestIgnoresState has runs of content that does not look at the state: that of a deletion says that nothing was run.
+// TestIgnoresState has runs of content that does not use the state. A deletion reports that nothing was run.
 func TestIgnoresState(t *testing.T) {
 	const message = "nothing was run: neither ansible_provider_meta nor wanted occurs in the playbooks, roles and variables"
 
