@@ -17,17 +17,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// digestLength of an approval, in hexadecimal digits.
+// digestLength is the length of the digest of an approval, in hexadecimal digits.
 const digestLength = 32
 
-// follows is true for an Approval that was made after another one. If it is unknown which was first, a rejection
-// follows an approval.
+// follows is true for an Approval that was created after another one. If the order is not known, a rejection follows an
+// approval.
 func follows(a, other common.Approval) bool {
 	at, before := a.GetCreationTimestamp(), other.GetCreationTimestamp()
 	order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), other.GetResourceVersion())
 
 	switch {
-	case !at.Equal(&before): // In whole seconds.
+	case !at.Equal(&before): // Creation timestamps have whole seconds.
 		return at.After(before.Time)
 	case err == nil && order != 0:
 		return order > 0
@@ -36,33 +36,32 @@ func follows(a, other common.Approval) bool {
 	return a.Decided().Decision != common.DecisionApprove
 }
 
-// Approvals are what the decision about an object that requires approvals depends on. The zero
-// value is that of an object that requires none.
+// Approvals are the part of a Situation about approvals. The zero value is for an object that requires none.
 type Approvals struct {
-	// Required is true if nothing is applied that was not approved.
+	// Required is true if every apply must be approved.
 	Required bool
-	// Metadata is the digest of the labels and annotations that a run would see now.
+	// Metadata is the digest of the present labels and annotations that a run would receive.
 	Metadata string
-	// Decided are the Approvals that are about the object, and count.
+	// Decided are the valid Approvals for the object.
 	Decided []common.Approval
-	// Key of digests, which only the provider can make.
+	// Key of digests, which only the provider has.
 	Key []byte
-	// Command that approves what awaits it.
+	// Command is the command that approves the awaited digest, for messages.
 	Command string
 }
 
-// Judge returns what the status shows of the approval: the last check that has predicted
-// something, and what was decided about it. It is nil if nothing has to be approved.
+// Judge returns the approval in the status: the last check that has predicted a change, and the decision about it. It
+// is nil if no approval is needed.
 //
-// The digest stands for the state, the inputs, the content, the check and its prediction. It is
-// made anew each time, so that an edit of the status approves nothing. A later check
-// that predicts the same keeps the digest as long as it is not used up.
+// The digest covers the state, the inputs, the content, the check and its prediction. It is computed each time, so that
+// an edit of the status cannot approve anything. A later check with the same prediction keeps the digest until the
+// approval is used.
 func Judge(s Situation) *common.ApprovalObservation {
 	was := s.Recorded.Approval
 
 	switch {
 	case s.InProgress():
-		return was // The run is the one that was approved, or a check that will tell more.
+		return was // The approved run, or another check, is in progress.
 	case was != nil && was.State == common.ApprovalApplied && !predicts(s):
 		return was
 	case !s.Approvals.Required:
@@ -77,7 +76,7 @@ func Judge(s Situation) *common.ApprovalObservation {
 	return answered(s, a)
 }
 
-// awaited is what awaits a decision; nil if nothing does.
+// awaited returns the approval that awaits a decision; nil for none.
 func awaited(s Situation) *common.ApprovalObservation {
 	was, r := unused(s), s.Recorded.LastRun
 
@@ -94,7 +93,8 @@ func awaited(s Situation) *common.ApprovalObservation {
 	return nil
 }
 
-// unused is what has awaited a decision and was not applied yet, if it is still about what is to be applied.
+// unused returns a copy of the recorded approval if it was not applied yet and its digest is still valid; nil
+// otherwise.
 func unused(s Situation) *common.ApprovalObservation {
 	was := s.Recorded.Approval
 	if was == nil || was.State == common.ApprovalApplied || was.Digest != digest(s, was.CheckID, was.Unchecked) {
@@ -104,41 +104,40 @@ func unused(s Situation) *common.ApprovalObservation {
 	return was.DeepCopy()
 }
 
-// predicts is true when the last run was a check of what is to be applied, and an apply would
-// follow from it.
+// predicts is true when the last run was a current check, and an apply would follow from it.
 func predicts(s Situation) bool {
 	return s.Approvals.Required && checkedNow(s) && (s.Deleted || allowed(s) && differs(s))
 }
 
-// checkedNow is true when the last run was a check of what is to be applied now, and has ended.
+// checkedNow is true when the last run was a current check that has ended by itself.
 func checkedNow(s Situation) bool {
 	r := s.Recorded.LastRun
 
 	return checked(s) && r.Phase.Finished() && !r.CutOff()
 }
 
-// current is true for a check of the inputs as they are now, and with what its content may have read of the object
-// besides, where that is approved with them.
+// current is true for a check with the present inputs and, if approvals are required, with the present metadata of the
+// object.
 func current(s Situation, r *common.Run) bool {
 	return r.InputsDigest == s.Digest && (!s.Approvals.Required || r.MetadataDigest == s.Approvals.Metadata)
 }
 
-// outdated is true when labels or annotations have changed since a check of the inputs as they are now.
+// outdated is true when labels or annotations have changed since a check with the present inputs.
 func outdated(s Situation) bool {
 	r := s.Recorded.LastRun
 
 	return r != nil && r.Mode == common.ModeCheck && r.InputsDigest == s.Digest && !current(s, r)
 }
 
-// settled is false, until the time that it returns, when labels or annotations have changed since a check that has just
-// ended: they may change all the time.
+// settled is false when labels or annotations have changed since a check that ended a short time ago, until the
+// returned time: they may change continuously.
 func settled(s Situation) (time.Time, bool) {
 	until := completion(s.Recorded.LastRun).Add(s.Least)
 
 	return until, !outdated(s) || !ahead(until, s.Now, s.Least)
 }
 
-// unchecked is why a check could not tell what would change; empty if it could.
+// unchecked returns the reason why a check could not predict changes; empty if it could.
 func unchecked(r *common.Run) string {
 	if r.Phase == common.PhaseSucceeded && r.Reason != runs.ReasonNotCheckable {
 		return ""
@@ -151,7 +150,7 @@ func unchecked(r *common.Run) string {
 	return r.Reason
 }
 
-// answered says what the latest Approval of the digest has decided.
+// answered sets the decision of the latest Approval with the digest of a.
 func answered(s Situation, a *common.ApprovalObservation) *common.ApprovalObservation {
 	a.State, a.Approval, a.By, a.Reason = common.ApprovalAwaiting, "", "", ""
 
@@ -177,31 +176,32 @@ func answered(s Situation, a *common.ApprovalObservation) *common.ApprovalObserv
 	return a
 }
 
-// digest of what a check has predicted.
+// digest returns the digest of the prediction of a check.
 func digest(s Situation, check, unchecked string) string {
 	var drift *common.Drift
 	if unchecked == "" {
 		drift = s.Recorded.Drift
 	}
 
-	text, _ := json.Marshal([]any{"approval", wanted(s), s.Digest, s.Approvals.Metadata, check, unchecked, drift}) //nolint:errchkjson // It has plain values only.
+	text, _ := json.Marshal([]any{"approval", wanted(s), s.Digest, s.Approvals.Metadata, check, unchecked, drift}) //nolint:errchkjson // JSON can represent the values.
 
 	return seal(s.Approvals.Key, text)
 }
 
-// seal a text with the key of an object.
+// seal returns the digest of a text with the key of an object.
 func seal(key, text []byte) string {
 	return hex.EncodeToString(mac.Sum(key, "approval", text))[:digestLength]
 }
 
-// approved is true when what an apply would change now is approved.
+// approved is true when the next apply is approved.
 func approved(s Situation) bool {
 	a := s.Recorded.Approval
 
 	return a != nil && a.State == common.ApprovalApproved
 }
 
-// Unapproved is why nothing is applied, if that is for want of an approval.
+// Unapproved returns the reason and the message of an object that waits for an approval, or was rejected; false for
+// other objects.
 func Unapproved(s Situation) (xpv2.ConditionReason, string, bool) {
 	a := s.Recorded.Approval
 	if a == nil || !s.Approvals.Required {
@@ -229,7 +229,7 @@ func Unapproved(s Situation) (xpv2.ConditionReason, string, bool) {
 	return "", "", false
 }
 
-// prediction of the check, in words.
+// prediction returns the prediction of the check for a message.
 func prediction(s Situation) string {
 	a, d := s.Recorded.Approval, s.Recorded.Drift
 	what := "the run"
@@ -252,8 +252,8 @@ func prediction(s Situation) string {
 	return fmt.Sprintf("a check predicts %d changes by %s, see status.atProvider.drift", d.Changed, what)
 }
 
-// ShowApproved returns the condition Approved of a situation, given the one that the object has; false
-// if the object has none, and needs none.
+// ShowApproved returns the condition Approved for a situation, given the present condition; false if the object needs
+// no such condition.
 func ShowApproved(s Situation, now xpv2.Condition) (xpv2.Condition, bool) {
 	reason, message, waits := Unapproved(s)
 
@@ -274,7 +274,7 @@ func ShowApproved(s Situation, now xpv2.Condition) (xpv2.Condition, bool) {
 	return now, true
 }
 
-// decideAbsentApproved starts a deletion run only when it was approved, and otherwise a check of it,
+// decideAbsentApproved starts an approved deletion run. Without an approval, it starts a check of the deletion instead,
 // unless there was one.
 func decideAbsentApproved(s Situation, d Decision) Decision {
 	r := s.Recorded.LastRun

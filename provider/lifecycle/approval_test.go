@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 )
 
-// TestShowApproved: what needs no approval has no condition about it.
+// TestShowApproved has an object that needs no approval, and so no condition.
 func TestShowApproved(t *testing.T) {
 	var none xpv2.ConditionedStatus
 
@@ -19,7 +19,7 @@ func TestShowApproved(t *testing.T) {
 	}
 }
 
-// TestFollows has two decisions of which it is unknown which was first.
+// TestFollows has two decisions in an unknown order.
 func TestFollows(t *testing.T) {
 	rejection, approval := &v1alpha1.Approval{}, &v1alpha1.Approval{Spec: common.ApprovalSpec{Decision: common.DecisionApprove}}
 	rejection.SetResourceVersion("x")
@@ -32,12 +32,12 @@ func TestFollows(t *testing.T) {
 
 func TestSeal(t *testing.T) {
 	if got := seal([]byte("key"), []byte("text")); got != "003593dde6d175e41655a7c5ecba9c19" {
-		t.Errorf("What was approved before an upgrade still is, got %s", got)
+		t.Errorf("An approval from before an upgrade should stay valid, got %s", got)
 	}
 }
 
-// guarded is an object whose runs await approval. Its last check has read other labels or annotations than "a" if they have
-// changed.
+// guarded makes an object require approvals. now is the digest of its labels and annotations. It differs from "a" if
+// they have changed since the last check.
 func guarded(now string) option {
 	return func(s *Situation) {
 		s.Approvals.Required, s.Approvals.Metadata, s.Least = true, now, 10*time.Second
@@ -45,5 +45,5 @@ func guarded(now string) option {
 	}
 }
 
-// checkedDeletion is an object that is deleted, of whose deletion the last check was.
+// checkedDeletion is a deleted object with a check of its deletion as the last run.
 func checkedDeletion(s *Situation) { s.Deleted, s.Recorded.LastRun.State = true, common.StateAbsent }

@@ -7,16 +7,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// decideChecked decides for objects with content that is applied only when a check
-// run says that it would change something, and where approvals are required only when that is approved. No run is in
-// progress.
+// decideChecked decides for objects with CheckWhenObserve, or with approvals: an apply begins only when a check
+// predicts changes, and when the changes are approved if that is required. No run is in progress.
 func decideChecked(s Situation) Decision {
 	guarded := s.Approvals.Required
 	until, settled := settled(s)
 	applies := allowed(s) && (!guarded || approved(s))
 
 	switch {
-	// A failed apply is tried again without a check: it has left the target in a state for which none was made.
+	// A failed apply is retried without a check: it has left the target in a state that was not checked.
 	case applies && failedHere(s) && requested(s):
 		return begin(s, common.TriggerRequested, nextAttempt(s.Recorded.LastApply))
 	case applies && failedHere(s):
@@ -46,14 +45,14 @@ func decideChecked(s Situation) Decision {
 	return checkWhenDue(s, nil)
 }
 
-// checked is true when the last run was a check of what is to be applied, with the inputs as they are now.
+// checked is true when the last run was a check of the wanted state with the present inputs.
 func checked(s Situation) bool {
 	r := s.Recorded.LastRun
 
 	return r != nil && r.Mode == common.ModeCheck && r.State == wanted(s) && current(s, r)
 }
 
-// afterCheck applies what the last check run would change, if it may.
+// afterCheck decides after a current check: it applies the predicted changes if that is allowed.
 func afterCheck(s Situation) Decision {
 	r := s.Recorded.LastRun
 
@@ -78,7 +77,7 @@ func afterCheck(s Situation) Decision {
 	return checkWhenDue(s, nil)
 }
 
-// checkAgain starts a check run after a pause, in place of a run that was cut off.
+// checkAgain repeats, as a check and after a pause, a run that was cut off.
 func checkAgain(s Situation) Decision {
 	r := s.Recorded.LastRun
 
@@ -103,16 +102,14 @@ func checkFailure(r *common.Run) error {
 	return errors.Errorf("check run %s: %s", r.Phase.Verb(), r.Message)
 }
 
-// differs is true when the last check run would change something, or when it
-// failed and nothing was ever applied: later tasks often need what earlier ones
-// would have made. After an apply that failed no check is trusted before one
-// succeeded.
+// differs is true when the last check predicts a change, or when it failed and the object was never applied: later
+// tasks often need the results of earlier ones. After a failed apply, an apply must succeed before a check counts.
 func differs(s Situation) bool {
 	switch {
 	case failed(s.Recorded.LastApply), s.Approvals.Required && s.Unpublished:
 		return true
 	case s.Approvals.Required && unchecked(s.Recorded.LastRun) != "":
-		// A person decides about what a check cannot tell. Such a check of a poll asks for no new decision.
+		// A person decides about changes that a check cannot predict. Such a check by a poll needs no new decision.
 		was := unused(s)
 
 		return changed(s) || s.Recorded.LastRun.Trigger == common.TriggerRequested || was != nil && was.Unchecked != ""
@@ -123,7 +120,7 @@ func differs(s Situation) bool {
 	return s.Recorded.AppliedDigest == ""
 }
 
-// triggerOfApply is why what the last check has found is applied.
+// triggerOfApply returns the trigger of the apply that follows from the last check.
 func triggerOfApply(s Situation) common.RunTrigger {
 	switch {
 	case changed(s), s.Recorded.LastRun == nil:
@@ -137,8 +134,8 @@ func triggerOfApply(s Situation) common.RunTrigger {
 	return common.TriggerPoll
 }
 
-// checkWhenDue checks a poll interval after the end of the last run, and at once when what the content
-// has made was changed. Until then the failure, if any, is reported.
+// checkWhenDue starts a check at the poll interval after the end of the last run, or at once when dependents were
+// changed. Until then it reports the failure, if any.
 func checkWhenDue(s Situation, failure error) Decision {
 	if s.Drifted {
 		return check(s, common.TriggerDependents)
@@ -150,7 +147,7 @@ func checkWhenDue(s Situation, failure error) Decision {
 
 	last := completion(s.Recorded.LastRun)
 	if s.Recorded.LastRun == nil {
-		last = completed(s.Recorded.LastApply) // It was adopted.
+		last = completed(s.Recorded.LastApply) // The object was adopted.
 	}
 
 	if due, wait := periodic(s, last); ahead(due, s.Now, wait) {
@@ -164,7 +161,7 @@ func check(s Situation, t common.RunTrigger) Decision {
 	return Decision{Start: &Start{Mode: common.ModeCheck, State: wanted(s), Trigger: t, Attempt: 1}}
 }
 
-// NotCheckable is true when the last check run could not tell anything.
+// NotCheckable is true when no task of the last check supported check mode.
 func NotCheckable(s Situation) bool {
 	return checked(s) && s.Recorded.LastRun.Reason == runs.ReasonNotCheckable
 }

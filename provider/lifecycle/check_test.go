@@ -14,7 +14,7 @@ func checking(s *Situation) {
 	s.Active = &Active{Run: common.Run{Mode: common.ModeCheck, State: common.StatePresent}}
 }
 
-// lastChecked is a check run that ended at t0, and would change some tasks.
+// lastChecked is a check that ended at t0, with a number of predicted changes.
 func lastChecked(digest string, phase common.RunPhase, changed int64) option {
 	return func(s *Situation) {
 		s.Recorded.LastRun = &common.Run{
@@ -32,27 +32,27 @@ func lastChecked(digest string, phase common.RunPhase, changed int64) option {
 	}
 }
 
-// recorded takes the report of the last run into the observation.
+// recorded records the report of the last run in the observation.
 func recorded(s *Situation) {
 	r := runs.Report{Run: *s.Recorded.LastRun, Attempt: 1}
 	s.Recorded.LastRun = nil
 	Record(&s.Recorded, r)
 }
 
-// because of what the last run ended.
+// because sets the reason of the last run.
 func because(reason string) option {
 	return func(s *Situation) { s.Recorded.LastRun.Reason = reason }
 }
 
-// notCheckable is what the last check could tell nothing about.
+// notCheckable is a last check without tasks that support check mode.
 func notCheckable(s *Situation) { because(runs.ReasonNotCheckable)(s) }
 
-// triggered by something was the last run.
+// triggered sets the trigger of the last run.
 func triggered(t common.RunTrigger) option {
 	return func(s *Situation) { s.Recorded.LastRun.Trigger = t }
 }
 
-// lastAppliedRun is the run of an apply, which ended at t0.
+// lastAppliedRun is a last run that was an apply and ended at t0.
 func lastAppliedRun(s *Situation) {
 	s.Recorded.LastRun = &common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, CompletionTime: at(0)}
 }
@@ -68,52 +68,52 @@ func TestDecideChecked(t *testing.T) {
 		"Checking":                   {"A check run in progress should be left alone.", given(checking), ""},
 		"NewCheckFailed":             {"A check that fails before anything was applied counts as a change.", given(lastChecked(digestA, common.PhaseFailed, 0)), "apply Created"},
 		"Clean":                      {"Inputs that were checked and need no change should be left alone until the next check.", given(lastChecked(digestA, common.PhaseSucceeded, 0), func(s *Situation) { s.Recorded.AppliedDigest = digestA }), "until 10m0s"},
-		"AskedFor":                   {"What the content asks for should be checked then.", given(applied(digestA), lastAppliedRun, asked(30*time.Second)), "check Poll"},
-		"DependentsChanged":          {"What the content has made, and was changed since, should be checked at once.", given(lastChecked(digestA, common.PhaseSucceeded, 0), applied(digestA), drifted), "check Dependents"},
-		"DependentsDiffer":           {"What such a check would change should be put right.", given(applied(digestA), drifted, lastChecked(digestA, common.PhaseSucceeded, 2), triggered(common.TriggerDependents)), "apply Dependents"},
+		"AskedFor":                   {"A run that the content has requested should be a check.", given(applied(digestA), lastAppliedRun, asked(30*time.Second)), "check Poll"},
+		"DependentsChanged":          {"Changed dependents should start a check at once.", given(lastChecked(digestA, common.PhaseSucceeded, 0), applied(digestA), drifted), "check Dependents"},
+		"DependentsDiffer":           {"Drift of dependents should be applied.", given(applied(digestA), drifted, lastChecked(digestA, common.PhaseSucceeded, 2), triggered(common.TriggerDependents)), "apply Dependents"},
 		"NotCheckable":               {"Content that cannot be checked should not be applied, nor checked without a pause.", given(lastChecked(digestA, common.PhaseSucceeded, 0), notCheckable), "until 10m0s"},
-		"Applied":                    {"What was applied should be checked a poll interval later.", given(applied(digestA), lastAppliedRun), "until 10m0s"},
-		"CheckedByClockAhead":        {"What was checked at a time to come should not be left alone until then: the clock was wrong.", given(applied(digestA), lastAppliedRun, later(-365*24*time.Hour)), "check Poll"},
-		"InterruptedByClockAhead":    {"A check that was interrupted at a time to come should not be waited for: the clock was wrong.", given(lastChecked(digestA, common.PhaseInterrupted, 0), later(-365*24*time.Hour)), "check Changed"},
-		"Drifted":                    {"Drift should be put right.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1)), "apply Poll"},
-		"DriftedNoUpdate":            {"Where Update is not allowed drift should be shown only.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), allow(true, false)), "until 10m0s"},
-		"AppliedCheckFailed":         {"A check that fails after something was applied should be reported, and repeated when it is due.", given(applied(digestA), lastChecked(digestA, common.PhaseFailed, 0)), "until 10m0s; fails: " + checkFailed},
+		"Applied":                    {"An applied object should be checked after a poll interval.", given(applied(digestA), lastAppliedRun), "until 10m0s"},
+		"CheckedByClockAhead":        {"A completion time far in the future should not delay the next check: the clock was wrong.", given(applied(digestA), lastAppliedRun, later(-365*24*time.Hour)), "check Poll"},
+		"InterruptedByClockAhead":    {"An interruption far in the future should not delay the next check: the clock was wrong.", given(lastChecked(digestA, common.PhaseInterrupted, 0), later(-365*24*time.Hour)), "check Changed"},
+		"Drifted":                    {"Drift should be applied.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1)), "apply Poll"},
+		"DriftedNoUpdate":            {"Without Update, drift should only be shown.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), allow(true, false)), "until 10m0s"},
+		"AppliedCheckFailed":         {"A failed check of an applied object should be reported, and repeated when it is due.", given(applied(digestA), lastChecked(digestA, common.PhaseFailed, 0)), "until 10m0s; fails: " + checkFailed},
 		"ChangedCheckFailed":         {"A failed check of inputs that are not applied should be repeated after a pause, and not at the poll.", given(applied(digestB), lastChecked(digestA, common.PhaseFailed, 0), recorded, later(0)), "until 5s; fails: " + checkFailed},
-		"ChangedCheckFailedDue":      {"After that it should be checked again.", given(applied(digestB), lastChecked(digestA, common.PhaseFailed, 0), recorded, later(FirstBackoff)), "check Retry"},
+		"ChangedCheckFailedDue":      {"After the pause, it should be checked again.", given(applied(digestB), lastChecked(digestA, common.PhaseFailed, 0), recorded, later(FirstBackoff)), "check Retry"},
 		"Changed":                    {"Changed inputs should be checked at once.", given(applied(digestB), lastChecked(digestB, common.PhaseSucceeded, 0)), "check Changed"},
 		"ApplyFailed":                {"An apply that failed should be retried without another check.", given(failing(digestA, 1), later(2*time.Minute)), "apply Retry; attempt 2"},
 		"ApplyFailedRequested":       {"A request should start the next attempt at once, without another check.", given(failing(digestA, 1), request("now", "")), "apply Requested; attempt 2"},
 		"ApplyExhausted":             {"After the last attempt nothing should be started, no check either.", given(failing(digestA, 1), limit(1), later(time.Hour)), "given up; fails: " + `present run failed: task "Install" failed on host "db1": no space; gave up after attempt 1 of 1: ` + `raise spec.forProvider.retryLimit, request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or change the inputs`},
-		"ApplyFailedNotAllowed":      {"An apply that failed and may not be repeated should not keep what would change from being shown.", given(failing(digestA, 1), allow(false, false), later(20*time.Minute)), "check Poll"},
-		"ApplyFailedReverted":        {"Going back to inputs that were applied before others failed should be checked at once.", given(applied(digestA), failing(digestB, 1)), "check Changed"},
-		"ApplyFailedThenClean":       {"After an apply that failed no check should be trusted before one succeeded.", given(failing(digestB, 3), lastChecked(digestA, common.PhaseSucceeded, 0), adopted), "apply Changed"},
-		"ApplyFailedThenCheckFailed": {"After an apply that failed, a check that fails counts as a change.", given(applied(digestB), failing(digestB, 3), lastChecked(digestA, common.PhaseFailed, 0)), "apply Changed"},
-		"ApplyNotBegun":              {"An apply that was canceled before it began should be started again, by the check before it.", given(notBegun(common.TriggerCreated)), "check Created"},
-		"DriftNotBegun":              {"Drift whose apply did not begin should not be forgotten.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), notBegun(common.TriggerPoll)), "check Poll"},
-		"DriftNotBegunJustNow":       {"What did not begin should not be started again without a pause.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), notBegun(common.TriggerPoll), later(time.Second)), "until 5s"},
+		"ApplyFailedNotAllowed":      {"A failed apply that must not be repeated should not prevent checks.", given(failing(digestA, 1), allow(false, false), later(20*time.Minute)), "check Poll"},
+		"ApplyFailedReverted":        {"A return to the applied inputs after other inputs failed should be checked at once.", given(applied(digestA), failing(digestB, 1)), "check Changed"},
+		"ApplyFailedThenClean":       {"After a failed apply, no check should be trusted before an apply succeeded.", given(failing(digestB, 3), lastChecked(digestA, common.PhaseSucceeded, 0), adopted), "apply Changed"},
+		"ApplyFailedThenCheckFailed": {"After a failed apply, a failed check counts as a change.", given(applied(digestB), failing(digestB, 3), lastChecked(digestA, common.PhaseFailed, 0)), "apply Changed"},
+		"ApplyNotBegun":              {"An apply that was canceled before it began should start again with its check.", given(notBegun(common.TriggerCreated)), "check Created"},
+		"DriftNotBegun":              {"Drift should not be forgotten if its apply did not begin.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), notBegun(common.TriggerPoll)), "check Poll"},
+		"DriftNotBegunJustNow":       {"A run that did not begin should start again after a pause.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), notBegun(common.TriggerPoll), later(time.Second)), "until 5s"},
 		"DriftInterruptedInQueue": {
-			"Drift whose apply waited when the provider ended should not be forgotten.",
+			"Drift should not be forgotten if the provider ended while its apply waited.",
 			given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), notBegun(common.TriggerPoll), func(s *Situation) {
 				s.Recorded.LastRun.Phase, s.Recorded.LastRun.Reason = common.PhaseInterrupted, runs.ReasonProviderEnded
 			}),
 			"check Poll",
 		},
-		"RequestNotBegun":              {"Nor should an apply that was asked for, when the check has answered the request already.", given(applied(digestA), notBegun(common.TriggerRequested), request("now", "now")), "check Requested"},
-		"RequestDiffers":               {"What was asked for should not wait behind what was not asked for.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), request("now", "now"), triggered(common.TriggerRequested)), "apply Requested"},
-		"CheckCanceledReverted":        {"A check of former inputs that was cut off says nothing about those as they are now.", given(applied(digestA), lastChecked(digestB, common.PhaseCanceled, 0)), "check Changed"},
-		"RequestedUnpublished":         {"Where an apply follows in any case, it should answer the request.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 0), request("now", ""), func(s *Situation) { s.Unpublished = true }), "apply Requested"},
-		"Unpublished":                  {"Connection details that are missing should be applied for.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 0), func(s *Situation) { s.Unpublished = true }), "apply Retry"},
-		"RequestedNotAllowed":          {"A request should be answered by a check where nothing may be applied.", given(lastChecked(digestA, common.PhaseSucceeded, 2), allow(false, false), request("now", "")), "check Requested"},
+		"RequestNotBegun":              {"A requested apply should not be forgotten, although its check has answered the request.", given(applied(digestA), notBegun(common.TriggerRequested), request("now", "now")), "check Requested"},
+		"RequestDiffers":               {"An apply that follows from a request should have the trigger Requested.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), request("now", "now"), triggered(common.TriggerRequested)), "apply Requested"},
+		"CheckCanceledReverted":        {"A canceled check of former inputs should not count for the present inputs.", given(applied(digestA), lastChecked(digestB, common.PhaseCanceled, 0)), "check Changed"},
+		"RequestedUnpublished":         {"An apply that is due anyway should answer the request.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 0), request("now", ""), func(s *Situation) { s.Unpublished = true }), "apply Requested"},
+		"Unpublished":                  {"Missing connection details should start an apply.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 0), func(s *Situation) { s.Unpublished = true }), "apply Retry"},
+		"RequestedNotAllowed":          {"Without a right to apply, a check should answer the request.", given(lastChecked(digestA, common.PhaseSucceeded, 2), allow(false, false), request("now", "")), "check Requested"},
 		"RequestHandled":               {"A request that a check has answered should not start another one.", given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 0), request("now", "now")), "until 10m0s"},
 		"CheckInterrupted":             {"A check that was interrupted should be repeated soon.", given(applied(digestA), lastChecked(digestA, common.PhaseInterrupted, 0)), "check Changed"},
 		"CheckInterruptedJustNow":      {"A check that was interrupted should not be repeated at once.", given(applied(digestA), lastChecked(digestA, common.PhaseInterrupted, 0), later(time.Second)), "until 5s"},
-		"CheckFailedByProvider":        {"A check that failed by a fault of the provider says nothing about what was never applied.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonInternal)), "check Changed"},
-		"CheckFailedByProviderJustNow": {"It should be reported until the next one.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonInternal), later(time.Second)), "until 5s; fails: " + checkFailed},
-		"CheckNotInstalled":            {"A check whose content could not be installed says nothing about what was never applied.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonInstallFailed)), "check Changed"},
-		"CheckForbidden":               {"Nor does one for which rights are missing.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonForbidden)), "check Changed"},
-		"CheckForbiddenJustNow":        {"It takes a change from outside first, so it waits for a while, and is reported.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonForbidden), later(29*time.Second)), "until 30s; fails: " + checkFailed},
-		"CheckNotInstalledOften":       {"What fails each time should wait longer each time.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonInstallFailed), interruptions(5)), "until 1m20s; fails: " + checkFailed},
-		"CheckInterruptedOften":        {"A check that was there whenever the provider ended should wait longer.", given(applied(digestA), lastChecked(digestA, common.PhaseInterrupted, 0), interruptions(6)), "until 2m40s"},
+		"CheckFailedByProvider":        {"A check that failed by an error of the provider should not count as a change.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonInternal)), "check Changed"},
+		"CheckFailedByProviderJustNow": {"An error of the provider should be reported until the next check.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonInternal), later(time.Second)), "until 5s; fails: " + checkFailed},
+		"CheckNotInstalled":            {"A check without its content should not count as a change.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonInstallFailed)), "check Changed"},
+		"CheckForbidden":               {"A check without rights should not count as a change.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonForbidden)), "check Changed"},
+		"CheckForbiddenJustNow":        {"A check without rights should be reported, and wait for a while.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonForbidden), later(29*time.Second)), "until 30s; fails: " + checkFailed},
+		"CheckNotInstalledOften":       {"Repeated failures should increase the pause.", given(lastChecked(digestA, common.PhaseFailed, 0), because(common.ReasonInstallFailed), interruptions(5)), "until 1m20s; fails: " + checkFailed},
+		"CheckInterruptedOften":        {"Repeated interruptions should increase the pause.", given(applied(digestA), lastChecked(digestA, common.PhaseInterrupted, 0), interruptions(6)), "until 2m40s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.s.Policy = common.CheckWhenObserve
@@ -150,7 +150,7 @@ func TestRecordCheck(t *testing.T) {
 		drift   *common.Drift
 	}{
 		"Differs": {
-			reason:  "What would change should be shown, and does not count as applied.",
+			reason:  "Predicted changes should be shown, and not count as applied.",
 			report:  report(1, ""),
 			applied: digestB,
 			drift:   &common.Drift{Changed: 1, Tasks: []common.DriftTask{{Task: "Install", Host: "db1"}}},

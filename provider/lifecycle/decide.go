@@ -1,7 +1,6 @@
-// Package lifecycle decides what happens to an AnsibleRun. Its functions have no
-// effects. Decide says from a Situation whether a run is due, and which; Record takes what is
-// known of a run into the status, and Ready computes the Ready condition. Package controller
-// calls them in each reconcile.
+// Package lifecycle decides about the runs of an AnsibleRun. Its functions have no side effects. Decide returns whether
+// a run is due in a Situation, and which one. Record takes the report of a run into the status. Ready returns the
+// condition Ready. Package controller calls them in each reconcile.
 package lifecycle
 
 import (
@@ -22,19 +21,18 @@ import (
 type Situation struct {
 	// Policy of the object.
 	Policy common.RunPolicy
-	// Create and Update say whether the management policies allow to apply for
-	// the first time, and again.
+	// Create and Update are true if the management policies allow the first apply, and further ones.
 	Create, Update bool
-	// Deleted is true for an object with a deletion timestamp, and Keeps if its deletion runs nothing.
+	// Deleted is true for an object with a deletion timestamp. Keeps is true if its deletion starts no run.
 	Deleted, Keeps bool
-	// Unaware is true when the content that was applied does not look at the state, so that the deletion runs nothing.
+	// Unaware is true if the applied content does not use the state, so that its deletion starts no run.
 	Unaware bool
-	// Held is true when the object has finalizers of others. If it is deleted, nothing is
-	// written to it until these are gone.
+	// Held is true if the object has finalizers of other controllers. While it is deleted, its status is not written until
+	// these are gone.
 	Held bool
 	// Generation of the object.
 	Generation int64
-	// Adopt is true when an annotation says that the target is as the inputs say.
+	// Adopt is true if an annotation says that the target is in the state of the inputs.
 	Adopt bool
 	// Digest of the inputs; empty when the object is deleted, unless it requires approvals.
 	Digest string
@@ -44,37 +42,34 @@ type Situation struct {
 	Request string
 	// Canceled is the id of a run that a user has canceled; empty for none.
 	Canceled string
-	// Unpublished is true when the Secret lacks connection details that only another run
-	// can bring.
+	// Unpublished is true if the connection Secret lacks details that only another run can publish.
 	Unpublished bool
-	// Drifted is true when what the content has made in the cluster was changed or deleted. A
-	// run for that reason is no poll.
+	// Drifted is true if dependents of the object were changed or deleted. This starts a run with the trigger Dependents.
 	Drifted bool
 	// Approvals of the object.
 	Approvals Approvals
 	// Calendar of the object.
 	Calendar calendar.Calendar
-	// Recorded is the observation, what the pool knows included.
+	// Recorded is the observation, including the reports of the pool.
 	Recorded common.AnsibleRunObservation
-	// Active is the run that the pool knows, nil if it knows none.
+	// Active is the run in the pool; nil for none.
 	Active *Active
-	// Poll is the time between the end of a run and the next periodic one, and Least the shortest
-	// that content may ask for.
+	// Poll is the time between the end of a run and the next periodic run. Least is the shortest time that content may
+	// request.
 	Poll, Least time.Duration
 	// Now is the time.
 	Now time.Time
 }
 
-// Active is a run that the pool knows. If it has ended, its result is not recorded yet.
+// Active is a run in the pool. If it has ended, its result is not recorded yet.
 type Active struct {
 	common.Run
 
-	// Queued is true for a run that waits for its turn, or for its Pod. Decide then decides anew, as if
-	// there were no run.
+	// Queued is true for a run that waits for its turn, or for its Pod. Decide then decides as if there was no run.
 	Queued bool
 }
 
-// Waits is true when the object waits for its turn, or for its Pod.
+// Waits is true when a run waits for its turn, or for its Pod.
 func (s Situation) Waits() bool { return s.Active != nil && s.Active.Queued }
 
 // Runs is true when a run has begun and its result is not recorded yet.
@@ -83,24 +78,21 @@ func (s Situation) Runs() bool { return s.Active != nil && !s.Active.Queued }
 // InProgress is true when a run has begun and has not ended.
 func (s Situation) InProgress() bool { return s.Runs() && !s.Active.Phase.Finished() }
 
-// A Decision says what is to be done about an object.
+// A Decision is the next action for an object.
 type Decision struct {
-	// Start a run; nil when none is to be started.
+	// Start is the run to start; nil for none.
 	Start *Start
-	// Cancel the run in progress.
+	// Cancel is true to cancel the run in progress.
 	Cancel bool
-	// Exists is what the runtime is told of the external resource: false when there is
-	// nothing left to delete.
+	// Exists is ExternalObservation.ResourceExists: false when nothing is left to delete.
 	Exists bool
-	// Failure to report; nil when there is none.
+	// Failure to report; nil for none.
 	Failure error
-	// Exhausted is true when a failed apply is not tried again without a change or a
-	// request.
+	// Exhausted is true when a failed apply is not retried without a change or a request.
 	Exhausted bool
 	// Held is true when a run waits until its window opens, at Until.
 	Held bool
-	// Until is when to look again if nothing happens before; zero means at the
-	// next poll.
+	// Until is the time of the next decision if no event occurs before; the zero time means at the next poll.
 	Until time.Time
 }
 
@@ -114,24 +106,24 @@ type Start struct {
 	Approved bool
 }
 
-// skew is by how much clocks of two nodes may differ, or one clock may be set back.
+// skew is the largest difference between the clocks of two nodes, or adjustment of one clock.
 const skew = time.Minute
 
-// ahead is true for a time that is still to come, but not further away than most. A
-// later time was written by a clock that was wrong, and counts as past.
+// ahead is true for a future time that is not further away than most. A later time was written with a wrong clock, and
+// counts as past.
 func ahead(t, now time.Time, most time.Duration) bool {
 	return now.Before(t) && t.Sub(now) <= most+skew
 }
 
-// soon is when to look again at a result that is about to be written.
+// soon is the time until the next decision while a result is about to be written.
 const soon = time.Second
 
-// Decide what to do about an object. It has no effects.
+// Decide returns the next action for an object.
 func Decide(s Situation) Decision {
 	switch {
 	case s.Waits() && s.Canceled != "" && s.Active.ID == s.Canceled:
 		return Decision{Exists: true, Cancel: true}
-	case Adopts(s): // It waits for its content.
+	case Adopts(s): // The object waits for its content.
 		return Decision{Exists: true, Until: s.Now.Add(runs.AccessAgain)}
 	case s.Deleted:
 		return decideDeleted(s)
@@ -143,7 +135,7 @@ func Decide(s Situation) Decision {
 	return d
 }
 
-// Restore the run that the status showed before one that waits.
+// Restore sets the last run to the one before a run that waits, and removes a preview of the latter.
 func Restore(o *common.AnsibleRunObservation, before *common.Run) {
 	if p := o.Preview; p != nil && p.RunID == o.LastRun.ID {
 		o.Preview = nil
@@ -189,8 +181,8 @@ func decidePresent(s Situation) Decision {
 	return begin(s, common.TriggerPoll, 1)
 }
 
-// periodic is when the next periodic run follows the end of the last one, and the time between the two: the poll
-// interval, or what the content has asked for, or else what the schedule says.
+// periodic returns the time of the next periodic run after the end of the last run, and the time between both: that
+// which the content has requested, or that of the schedule, or else the poll interval.
 func periodic(s Situation, last time.Time) (time.Time, time.Duration) {
 	wait := s.Poll
 
@@ -206,13 +198,13 @@ func periodic(s Situation, last time.Time) (time.Time, time.Duration) {
 	return last.Add(wait), wait
 }
 
-// onlyOnChange is true when nothing is due by itself.
+// onlyOnChange is true when the object has no periodic runs.
 func onlyOnChange(s Situation) bool {
 	return s.Policy == common.RunOnChange && s.Recorded.NextRunTime == nil && !s.Calendar.Scheduled()
 }
 
-// decideActive decides while the pool knows a run. A run in progress wakes the object at its
-// end. The result of a run that has ended is about to be written.
+// decideActive decides while the pool has a run that has begun. The end of the run triggers a reconcile. The result of
+// an ended run is about to be written.
 func decideActive(s Situation) Decision {
 	if s.InProgress() {
 		return Decision{Cancel: canceled(s, s.Recorded.LastRun)}
@@ -235,8 +227,7 @@ func allowed(s Situation) bool {
 	return s.Update
 }
 
-// changed is true when the inputs are neither those applied last, nor those
-// that the last apply failed with.
+// changed is true when the inputs differ from those of the last apply that has failed, or else from the applied inputs.
 func changed(s Situation) bool {
 	if last := s.Recorded.LastApply; failed(last) {
 		return last.InputsDigest != s.Digest
@@ -245,7 +236,7 @@ func changed(s Situation) bool {
 	return s.Recorded.AppliedDigest != s.Digest
 }
 
-// failedHere is true when the last apply failed, with the inputs as they are now.
+// failedHere is true when the last apply failed with the present inputs.
 func failedHere(s Situation) bool {
 	return failed(s.Recorded.LastApply) && !changed(s)
 }
@@ -262,12 +253,12 @@ func requested(s Situation) bool {
 	return s.Request != s.Recorded.HandledRequest && Request(s.Request, common.TriggerRequested) != ""
 }
 
-// failed is true for an apply that ended without success.
+// failed is true for an apply that has ended without success.
 func failed(a *common.Apply) bool {
 	return a != nil && a.Result.Finished() && a.Result != common.PhaseSucceeded
 }
 
-// completed is when an apply ended; the zero time if that is not known.
+// completed returns the end of an apply; the zero time if it is not known.
 func completed(a *common.Apply) time.Time {
 	if a == nil || a.CompletionTime == nil {
 		return time.Time{}
@@ -276,7 +267,7 @@ func completed(a *common.Apply) time.Time {
 	return a.CompletionTime.Time
 }
 
-// completion is when a run ended; the zero time if that is not known.
+// completion returns the end of a run; the zero time if it is not known.
 func completion(r *common.Run) time.Time {
 	if r == nil || r.CompletionTime == nil {
 		return time.Time{}
@@ -300,7 +291,7 @@ func begin(s Situation, t common.RunTrigger, attempt int64) Decision {
 	}}
 }
 
-// wanted is the state that the object wants of its target.
+// wanted returns the wanted state of the target.
 func wanted(s Situation) common.RunState {
 	if s.Deleted {
 		return common.StateAbsent
@@ -309,8 +300,7 @@ func wanted(s Situation) common.RunState {
 	return common.StatePresent
 }
 
-// retry a failed apply when its back-off is over, unless it was tried as often
-// as it may be.
+// retry starts the next attempt of a failed apply after its back-off, unless its attempts are exhausted.
 func retry(s Situation, t common.RunTrigger) Decision {
 	last := s.Recorded.LastApply
 
@@ -325,8 +315,7 @@ func retry(s Situation, t common.RunTrigger) Decision {
 	return begin(s, t, nextAttempt(last))
 }
 
-// exhausted is true when the last apply failed, and was tried as often as it may
-// be, or was canceled by a user.
+// exhausted is true when the last apply failed with the last allowed attempt, or was canceled by a user.
 func exhausted(s Situation) bool {
 	last := s.Recorded.LastApply
 
@@ -337,7 +326,7 @@ func exhausted(s Situation) bool {
 		return true
 	}
 
-	// A run that was cut off is no attempt: what it was started for is still to be done.
+	// A run that was cut off does not count as an attempt.
 	r := s.Recorded.LastRun
 	cut := last.Result == common.PhaseCanceled || last.Result == common.PhaseInterrupted ||
 		r != nil && r.ID == last.ID && (s.Recorded.Interruptions > 0 || r.Reason == common.ReasonForbidden)
@@ -350,11 +339,11 @@ func canceled(s Situation, r *common.Run) bool {
 	return r != nil && r.ID == s.Canceled
 }
 
-// decideDeleted runs the content with state absent until that succeeds.
+// decideDeleted runs the content with state absent until a run succeeds.
 func decideDeleted(s Situation) Decision {
 	last := s.Recorded.LastApply
 
-	// A run in progress goes on to its end, and keeps the object as its finalizer does.
+	// A finalizer keeps the object until the end of a run in progress.
 	if s.Keeps {
 		return Decision{}
 	}
@@ -370,7 +359,7 @@ func decideDeleted(s Situation) Decision {
 		return d
 	}
 
-	// The status shows a run before it begins, so that a run of which it knows nothing has not been.
+	// The status shows every run before it begins: without such a run, nothing was applied.
 	if s.Unaware || s.Recorded.AppliedDigest == "" && !s.Recorded.Executed && !removes(s) {
 		return Decision{}
 	}
@@ -387,8 +376,8 @@ func decideDeleted(s Situation) Decision {
 	return d
 }
 
-// removes is true for an object that never applies and is there to remove what others have
-// made: of the management policies, neither Create nor Update is allowed.
+// removes is true for an object that only removes things that it has not made: its management policies allow neither
+// Create nor Update.
 func removes(s Situation) bool {
 	return !s.Create && !s.Update
 }
@@ -408,7 +397,7 @@ func decideAbsent(s Situation) Decision {
 	return retry(s, common.TriggerDeleted)
 }
 
-// failure says how the last apply failed and what happens next.
+// failure returns an error with the result of the last apply, and the next step.
 func failure(s Situation) error {
 	last := s.Recorded.LastApply
 
@@ -429,7 +418,7 @@ func failure(s Situation) error {
 	return errors.New(msg.String())
 }
 
-// gaveUp says how often an apply was tried, and what to do now.
+// gaveUp returns a message with the number of attempts, and what the user can do.
 func gaveUp(s Situation) string {
 	last := s.Recorded.LastApply
 	way := "change the inputs"

@@ -23,13 +23,13 @@ func TestRecordDependents(t *testing.T) {
 		report runs.Report
 		want   []common.DependentKind
 	}{
-		"Ended":    {"What there is at the end of a run is what is watched.", kinds(known), common.StatePresent, runs.Report{Dependents: kinds(secrets), Kinds: kinds(configMaps)}, kinds(secrets)},
-		"None":     {"There may be nothing left.", kinds(known), common.StatePresent, runs.Report{Dependents: []common.DependentKind{}}, []common.DependentKind{}},
-		"Progress": {"What a run has made so far is known, beside what was known.", kinds(known), common.StatePresent, runs.Report{Kinds: kinds(configMaps, secrets)}, kinds(known, secrets)},
-		"State":    {"Only at the end its state is known.", nil, common.StatePresent, runs.Report{Kinds: kinds(known)}, kinds(configMaps)},
-		"Many":     {"There are no more than the status takes.", many, common.StatePresent, runs.Report{Kinds: kinds(secrets)}, many},
-		"Unknown":  {"A run that says nothing changes nothing.", kinds(known), common.StatePresent, runs.Report{}, kinds(known)},
-		"Absent":   {"What a run with state absent leaves is not watched.", kinds(known), common.StateAbsent, runs.Report{Kinds: kinds(secrets)}, kinds(known)},
+		"Ended":    {"The dependents at the end of a run are watched.", kinds(known), common.StatePresent, runs.Report{Dependents: kinds(secrets), Kinds: kinds(configMaps)}, kinds(secrets)},
+		"None":     {"A run may leave no dependents.", kinds(known), common.StatePresent, runs.Report{Dependents: []common.DependentKind{}}, []common.DependentKind{}},
+		"Progress": {"Kinds of a run in progress are added.", kinds(known), common.StatePresent, runs.Report{Kinds: kinds(configMaps, secrets)}, kinds(known, secrets)},
+		"State":    {"The state of kinds of a run in progress is not known.", nil, common.StatePresent, runs.Report{Kinds: kinds(known)}, kinds(configMaps)},
+		"Many":     {"The number of dependents is limited.", many, common.StatePresent, runs.Report{Kinds: kinds(secrets)}, many},
+		"Unknown":  {"A report without dependents does not change them.", kinds(known), common.StatePresent, runs.Report{}, kinds(known)},
+		"Absent":   {"Dependents of a run with state absent are not recorded.", kinds(known), common.StateAbsent, runs.Report{Kinds: kinds(secrets)}, kinds(known)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &common.AnsibleRunObservation{Dependents: tc.was}

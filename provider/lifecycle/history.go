@@ -8,8 +8,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// Remember the last run in the history, which has at most limit runs, the latest first. A run that
-// has not ended, or was never started, is none. Remembering the same run again is safe.
+// Remember adds the last run to the history, which has at most limit runs, the latest first. Runs that have not ended
+// or were never started are left out. Remember may be called several times for the same run.
 func Remember(o *common.AnsibleRunObservation, limit int) {
 	defer func() { o.History = o.History[:min(len(o.History), max(limit, 0))] }()
 
@@ -34,7 +34,7 @@ func Remember(o *common.AnsibleRunObservation, limit int) {
 
 	i := slices.IndexFunc(o.History, func(h common.PastRun) bool { return h.ID == r.ID })
 
-	// Polls that find the same again must not push out what was applied.
+	// Equal polls must not displace other runs.
 	if i < 0 && len(o.History) > 0 && repeats(p, o.History[0]) {
 		i = 0
 	}
@@ -44,7 +44,7 @@ func Remember(o *common.AnsibleRunObservation, limit int) {
 		return
 	}
 
-	// It may be that the approval of the run was replaced meanwhile.
+	// The approval of the run may have been replaced since.
 	if p.ApprovedBy == "" {
 		p.ApprovedBy = o.History[i].ApprovedBy
 	}
@@ -53,7 +53,7 @@ func Remember(o *common.AnsibleRunObservation, limit int) {
 	o.History[i] = p
 }
 
-// repeats is true for a periodic check that has found what the one before it has.
+// repeats is true for a periodic check with the same result as the one before it.
 func repeats(p, before common.PastRun) bool {
 	for _, c := range []*common.PastRun{&p, &before} {
 		if c.Mode != common.ModeCheck || c.Trigger != common.TriggerPoll {
@@ -66,7 +66,8 @@ func repeats(p, before common.PastRun) bool {
 	return p == before
 }
 
-// progress of a run that goes on. How many tasks there are is known from the last run that did the same.
+// progress returns the progress of a run for the status. The number of tasks is that of the last successful run with
+// the same mode and state.
 func progress(history []common.PastRun, r runs.Report) string {
 	if r.Run.Phase != common.PhaseRunning || r.Run.Tasks == 0 {
 		return ""

@@ -47,7 +47,7 @@ func TestRemember(t *testing.T) {
 	}
 }
 
-// Periodic checks that find the same take one place in the history.
+// TestRememberPolls has equal periodic checks, which take one place in the history.
 func TestRememberPolls(t *testing.T) {
 	past := []common.PastRun{
 		{Mode: common.ModeApply, Trigger: common.TriggerChanged},
@@ -83,7 +83,7 @@ func TestRememberPolls(t *testing.T) {
 	}
 
 	if diff := cmp.Diff(at(5*time.Minute), o.History[3].StartTime); diff != "" {
-		t.Errorf("the latest of them should be there: -want, +got:\n%s", diff)
+		t.Errorf("the history should have the latest poll: -want, +got:\n%s", diff)
 	}
 }
 
@@ -103,13 +103,13 @@ func TestProgress(t *testing.T) {
 		change  func(*common.Run)
 		want    string
 	}{
-		"First":  {reason: "The first run does not know how many tasks there are.", want: "task 14"},
-		"Again":  {reason: "A later one knows it from one that did all of the same.", history: history, want: "task 14 of ~40"},
-		"Check":  {reason: "A check knows it from a check.", history: history, change: func(r *common.Run) { r.Mode = common.ModeCheck }, want: "task 14 of ~30"},
-		"More":   {reason: "What has turned out to be wrong is not said.", history: history, change: func(r *common.Run) { r.Tasks = 41 }, want: "task 41"},
-		"Behind": {reason: "Hosts that have left are told.", history: history, behind: "2 of 5 hosts left behind", want: "task 14 of ~40, 2 of 5 hosts left behind"},
-		"Begins": {reason: "Before the first task there is none.", history: history, change: func(r *common.Run) { r.Tasks = 0 }},
-		"Ended":  {reason: "A run that has ended has none, whatever its Pod says.", history: history, change: func(r *common.Run) { r.Phase, r.Progress = common.PhaseFailed, "no" }},
+		"First":  {reason: "The number of tasks of the first run is not known.", want: "task 14"},
+		"Again":  {reason: "The number of tasks is that of the last equal run.", history: history, want: "task 14 of ~40"},
+		"Check":  {reason: "The number of tasks of a check is that of a check.", history: history, change: func(r *common.Run) { r.Mode = common.ModeCheck }, want: "task 14 of ~30"},
+		"More":   {reason: "A number that was exceeded is not shown.", history: history, change: func(r *common.Run) { r.Tasks = 41 }, want: "task 41"},
+		"Behind": {reason: "Hosts that have left are shown.", history: history, behind: "2 of 5 hosts left behind", want: "task 14 of ~40, 2 of 5 hosts left behind"},
+		"Begins": {reason: "Before the first task, there is no progress.", history: history, change: func(r *common.Run) { r.Tasks = 0 }},
+		"Ended":  {reason: "An ended run has no progress, even if its Pod reports one.", history: history, change: func(r *common.Run) { r.Phase, r.Progress = common.PhaseFailed, "no" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, trigger := range []common.RunTrigger{common.TriggerChanged, common.TriggerPreview} {

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// TestRecordOperator records what content of Ansible operators says.
+// TestRecordOperator records reports of content of Ansible operators.
 func TestRecordOperator(t *testing.T) {
 	end := metav1.NewTime(t0)
 	before := metav1.NewTime(t0.Add(-time.Second))
@@ -34,12 +34,12 @@ func TestRecordOperator(t *testing.T) {
 		next   *metav1.Time
 		status string
 	}{
-		"Asked":   {"A run that succeeds says when the next one follows.", nil, run(common.ModeApply, common.StatePresent, common.PhaseSucceeded, time.Minute, `{"a":1}`), &later, `{"a":1}`},
-		"Not":     {"One that does not say leaves it to the poll.", &before, run(common.ModeApply, common.StatePresent, common.PhaseSucceeded, 0, ""), nil, `{}`},
-		"Failed":  {"One that fails is retried; what it has set of the status stays.", nil, run(common.ModeApply, common.StatePresent, common.PhaseFailed, time.Minute, `{"a":1}`), nil, `{"a":1}`},
-		"Absent":  {"Nothing follows a deletion.", nil, run(common.ModeApply, common.StateAbsent, common.PhaseSucceeded, time.Minute, `{"a":1}`), nil, `{"a":1}`},
-		"Checked": {"A check was what the content has asked for.", &before, run(common.ModeCheck, common.StatePresent, common.PhaseSucceeded, 0, `{"a":1}`), nil, `{}`},
-		"Earlier": {"An earlier check was not.", &later, run(common.ModeCheck, common.StatePresent, common.PhaseSucceeded, 0, ""), &later, `{}`},
+		"Asked":   {"A successful run requests the next one.", nil, run(common.ModeApply, common.StatePresent, common.PhaseSucceeded, time.Minute, `{"a":1}`), &later, `{"a":1}`},
+		"Not":     {"A successful run without a request clears the earlier one.", &before, run(common.ModeApply, common.StatePresent, common.PhaseSucceeded, 0, ""), nil, `{}`},
+		"Failed":  {"A failed run is retried, and its changes of the status stay.", nil, run(common.ModeApply, common.StatePresent, common.PhaseFailed, time.Minute, `{"a":1}`), nil, `{"a":1}`},
+		"Absent":  {"A deletion requests no run.", nil, run(common.ModeApply, common.StateAbsent, common.PhaseSucceeded, time.Minute, `{"a":1}`), nil, `{"a":1}`},
+		"Checked": {"A check counts as the requested run.", &before, run(common.ModeCheck, common.StatePresent, common.PhaseSucceeded, 0, `{"a":1}`), nil, `{}`},
+		"Earlier": {"A check before the requested time does not count.", &later, run(common.ModeCheck, common.StatePresent, common.PhaseSucceeded, 0, ""), &later, `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := common.AnsibleRunObservation{NextRunTime: tc.was}

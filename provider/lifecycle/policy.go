@@ -6,8 +6,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// PolicyOf an AnsibleRun. A value that is not a policy is an error, never a
-// silent default.
+// PolicyOf returns the run policy of an AnsibleRun. An invalid value is an error.
 func PolicyOf(run common.AnsibleRun) (common.RunPolicy, error) {
 	v, ok := run.GetAnnotations()[common.AnnotationRunPolicy]
 	if !ok {

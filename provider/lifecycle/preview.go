@@ -7,8 +7,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// Request returns the token that a run answers: a preview answers those that ask for one, and other runs
-// answer the others. It is empty if the run does not answer the token.
+// Request returns the token of a request if a run with a trigger answers it; empty otherwise. A preview answers
+// requests for previews, and other runs answer other requests.
 func Request(token string, t common.RunTrigger) string {
 	if strings.HasPrefix(token, common.PreviewRequest) != (t == common.TriggerPreview) {
 		return ""
@@ -17,13 +17,13 @@ func Request(token string, t common.RunTrigger) string {
 	return token
 }
 
-// previews is true when a preview of what an apply would change is requested.
+// previews is true when a preview is requested.
 func previews(s Situation) bool {
 	return s.Request != s.Recorded.HandledRequest && Request(s.Request, common.TriggerPreview) != ""
 }
 
-// recordPreview shows a preview as the last run while it is in progress. Once it has ended, the
-// observation is what it was before, but for the result: no decision depends on a preview.
+// recordPreview shows a preview as the last run while it is in progress. After its end, only the preview itself is
+// changed in the observation: no decision depends on a preview.
 func recordPreview(o *common.AnsibleRunObservation, r runs.Report) {
 	run := *r.Run.DeepCopy()
 

@@ -14,7 +14,7 @@ const askedCheck = common.PreviewRequest + "1"
 func preview(phase common.RunPhase, before *common.Run, os ...func(*runs.Report)) runs.Report {
 	r := runs.Report{
 		Run: common.Run{ID: "p", Mode: common.ModeCheck, State: common.StatePresent, Trigger: common.TriggerPreview, Phase: phase, InputsDigest: digestB, StartTime: at(0)},
-		// All that another run would leave.
+		// The values that other runs record.
 		Request: askedCheck, Before: before, Content: &common.Content{Digest: "x"}, Blameless: true,
 		Dependents: []common.DependentKind{{Kind: "Secret"}}, Changed: []common.DriftTask{{Task: "Install", Diff: "+a"}},
 	}
@@ -29,7 +29,7 @@ func preview(phase common.RunPhase, before *common.Run, os ...func(*runs.Report)
 	return r
 }
 
-// Of a preview nothing is left but its result, however it ends.
+// TestRecordPreview has previews that end in several ways. Only the preview is recorded.
 func TestRecordPreview(t *testing.T) {
 	before := given(applied(digestA)).Recorded
 	before.LastRun = &common.Run{ID: "1", Mode: common.ModeCheck, Phase: common.PhaseSucceeded, InputsDigest: digestA}
@@ -38,7 +38,7 @@ func TestRecordPreview(t *testing.T) {
 
 	drift := &common.Drift{Changed: 1, Tasks: []common.DriftTask{{Task: "Install", Diff: "+a"}}}
 
-	// ends is a report of the end, which may be recorded any number of times.
+	// ends records the report of the end several times.
 	ends := func(phase common.RunPhase, os ...func(*runs.Report)) func(*common.AnsibleRunObservation) {
 		return func(o *common.AnsibleRunObservation) {
 			Record(o, preview(phase, before.LastRun, os...))
@@ -61,12 +61,12 @@ func TestRecordPreview(t *testing.T) {
 		phase   common.RunPhase
 		drift   *common.Drift
 	}{
-		"Succeeded":   {"Its result should be shown as what it is.", ends(common.PhaseSucceeded), askedCheck, common.PhaseSucceeded, drift},
-		"Failed":      {"A failed check predicts nothing.", ends(common.PhaseFailed), askedCheck, common.PhaseFailed, nil},
-		"NotStarted":  {"One that did not begin answers nothing.", ends(common.PhaseCanceled, notStarted), "0", common.PhaseCanceled, nil},
-		"Interrupted": {"One that ended with the provider should not be tried again.", lost(false), askedCheck, common.PhaseInterrupted, nil},
-		"Dropped":     {"One that waited then should be.", lost(true), "0", common.PhaseInterrupted, nil},
-		"Attached":    {"A later provider, which does not know the run before, should find it in the status.", ends(common.PhaseSucceeded, attached), askedCheck, common.PhaseSucceeded, drift},
+		"Succeeded":   {"The result of the preview should be recorded.", ends(common.PhaseSucceeded), askedCheck, common.PhaseSucceeded, drift},
+		"Failed":      {"A failed preview has no drift.", ends(common.PhaseFailed), askedCheck, common.PhaseFailed, nil},
+		"NotStarted":  {"A preview that did not begin answers no request.", ends(common.PhaseCanceled, notStarted), "0", common.PhaseCanceled, nil},
+		"Interrupted": {"A preview that ended with the provider should not be tried again.", lost(false), askedCheck, common.PhaseInterrupted, nil},
+		"Dropped":     {"A preview that waited at the end of the provider should be tried again.", lost(true), "0", common.PhaseInterrupted, nil},
+		"Attached":    {"The next provider should find the previous run in the status.", ends(common.PhaseSucceeded, attached), askedCheck, common.PhaseSucceeded, drift},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := before.DeepCopy()
@@ -105,7 +105,7 @@ func TestRecordPreview(t *testing.T) {
 	}
 }
 
-// A requested preview comes first, whatever else is due.
+// TestDecidePreview has requests for previews, which take precedence over other runs.
 func TestDecidePreview(t *testing.T) {
 	asked := func(s *Situation) { s.Request = askedCheck }
 
@@ -129,7 +129,7 @@ func TestDecidePreview(t *testing.T) {
 			without.Request, without.Recorded.HandledRequest = "", ""
 
 			if diff := cmp.Diff(Decide(without), Decide(s), cmp.Comparer(func(a, b error) bool { return (a == nil) == (b == nil) })); diff != "" {
-				t.Errorf("%s, %s: after the preview all should be as without it: -want, +got:\n%s", p, name, diff)
+				t.Errorf("%s, %s: the preview should not change the next decision: -want, +got:\n%s", p, name, diff)
 			}
 		}
 	}

@@ -8,9 +8,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// Ready returns the Ready condition for a situation, given the condition that the object has
-// now. It is True exactly when the inputs are those last applied, and the last apply has not
-// failed, or has failed without changing anything.
+// Ready returns the condition Ready for a situation, given the present condition. It is True if the inputs are applied,
+// and the last apply has not failed, or has failed without a change.
 func Ready(s Situation, now xpv2.Condition) xpv2.Condition {
 	o, last := s.Recorded, s.Recorded.LastApply
 
@@ -47,7 +46,7 @@ func Ready(s Situation, now xpv2.Condition) xpv2.Condition {
 	return common.NotReady(common.ReasonInputsChanged)
 }
 
-// next is what is to begin for an object with inputs that are not applied.
+// next returns the next run of an object with inputs that are not applied.
 func next(s Situation) Start {
 	if s.Approvals.Required && !approved(s) {
 		return Start{Mode: common.ModeCheck}
@@ -56,15 +55,14 @@ func next(s Situation) Start {
 	return Start{Mode: common.ModeApply, Approved: s.Approvals.Required}
 }
 
-// unaffected is true when the inputs are those that were applied, and the last apply,
-// which failed, has changed nothing.
+// unaffected is true when the inputs are applied, and the last apply, which failed, has changed nothing.
 func unaffected(s Situation) bool {
 	last := s.Recorded.LastApply
 
 	return last != nil && last.Untouched && s.Recorded.AppliedDigest != "" && s.Recorded.AppliedDigest == s.Digest
 }
 
-// forbidden says why nothing may be applied, and where a preview is.
+// forbidden returns a message why the object is not applied.
 func forbidden(s Situation) string {
 	const why = "spec.managementPolicies allow neither Create nor Update"
 
@@ -75,8 +73,8 @@ func forbidden(s Situation) string {
 	return why
 }
 
-// unready returns the condition for a failed apply, with the reason. The condition of the object
-// stays when the reason is not known any more.
+// unready returns the condition for a failed apply, with its message. If the message is not known any more, the present
+// condition stays.
 func unready(s Situation, now xpv2.Condition) xpv2.Condition {
 	why := why(s.Recorded)
 
@@ -90,7 +88,7 @@ func unready(s Situation, now xpv2.Condition) xpv2.Condition {
 	return common.NotReady(common.ReasonRetriesExhausted).WithMessage(strings.TrimPrefix(why+"; "+gaveUp(s), "; "))
 }
 
-// retried is true while an apply that failed, or was cut off, is tried again.
+// retried is true while an apply that failed, or was cut off, is repeated.
 func retried(s Situation) bool {
 	last, run := s.Recorded.LastApply, s.Recorded.LastRun
 	if last == nil || last.Result != "" || last.InputsDigest != s.Digest {
@@ -100,8 +98,7 @@ func retried(s Situation) bool {
 	return last.Attempts > 1 || run != nil && run.ID == last.ID && run.Trigger == common.TriggerRetry
 }
 
-// why the last apply failed, in Ansible's words where there are any; empty when
-// a later run has taken its place.
+// why returns the message of the last apply; empty if a later run has replaced it in the status.
 func why(o common.AnsibleRunObservation) string {
 	if o.LastRun == nil || o.LastRun.ID != o.LastApply.ID {
 		return ""

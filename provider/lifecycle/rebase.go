@@ -9,9 +9,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// Rebase returns the observation with comparable digests, so that an upgrade of the provider
-// runs nothing. Digests of a lost key or of another schema cannot be compared: then an object
-// with a generation that was applied counts as applied, and a failed one keeps its attempts.
+// Rebase returns the observation with comparable digests, so that an upgrade of the provider does not start runs.
+// Digests with a lost key or of another schema cannot be compared: then an object with an applied generation counts as
+// applied, and a failed object keeps its attempts.
 func Rebase(s Situation, ready xpv2.Condition) common.AnsibleRunObservation {
 	o := s.Recorded
 	if ready.ObservedGeneration != s.Generation {

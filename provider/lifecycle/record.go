@@ -17,14 +17,14 @@ const (
 	lastBackoff  = 10 * time.Minute
 )
 
-// backoff after the given number of attempts and interruptions.
+// backoff returns the pause after a number of attempts and interruptions.
 func backoff(times int64) time.Duration {
 	return min(FirstBackoff<<max(min(times-1, 10), 0), lastBackoff)
 }
 
-// Record a report of the pool in an observation. Recording the same report again, or a
-// later one, is safe. The observation shares nothing with the report: clients decode
-// the answer of the API server, which may hold an older status, into the observation.
+// Record takes a report of the pool into an observation. The same report, or later reports of the run, may be recorded
+// again. The observation shares no memory with the report: clients decode the answer of the API server, which may have
+// an older status, into the observation.
 func Record(o *common.AnsibleRunObservation, r runs.Report) {
 	r.Run.Progress = progress(o.History, r)
 
@@ -37,7 +37,7 @@ func Record(o *common.AnsibleRunObservation, r runs.Report) {
 	before := o.LastRun
 	o.LastRun = &run
 
-	// Interruptions in a row are those of runs with the same inputs.
+	// Interruptions are counted for runs with the same inputs.
 	if before != nil && before.ID != run.ID && before.InputsDigest != run.InputsDigest {
 		o.Interruptions = 0
 	}
@@ -51,14 +51,14 @@ func Record(o *common.AnsibleRunObservation, r runs.Report) {
 		o.Content = r.Content.DeepCopy()
 	}
 
-	// A run that has not begun answers no request and is no attempt, also when its start
-	// was already shown in the status.
+	// A run that has not begun answers no request, and does not count as an attempt, even if the status has its start
+	// time.
 	if run.Phase == common.PhaseQueued || r.Waits || run.Reason == runs.ReasonNotStarted {
 		return
 	}
 
 	if run.Phase == common.PhaseCanceled || r.Blameless {
-		r.Attempt-- // The content did not fail.
+		r.Attempt-- // The run does not count as an attempt.
 	}
 
 	count(o, r, before)
@@ -83,14 +83,14 @@ func Record(o *common.AnsibleRunObservation, r runs.Report) {
 	recordApply(o, r)
 }
 
-// count the runs in a row that ended by no fault of theirs. Before is the last run that was known.
+// count counts interruptions: runs in a row that ended without a fault of the content or the inputs. before is the last
+// run in the status.
 func count(o *common.AnsibleRunObservation, r runs.Report, before *common.Run) {
 	run := r.Run
 
 	switch {
-	// A fault of the provider may last, so the back-off grows with each one. A run with NotBefore is held back by that
-	// time instead, unless it is a check of a source that is out of order, which nothing else holds back. So it is with
-	// a check that has failed and is to be tried again.
+	// An error of the provider may last, so that the back-off grows. NotBefore replaces the back-off, except for a check
+	// with content that cannot be installed. A failed check that is repeated has a back-off, too.
 	case r.Blameless && r.NotBefore.IsZero(),
 		run.Mode == common.ModeCheck && run.Reason == common.ReasonInstallFailed, failedCheck(o, run):
 		if before == nil || before.ID != run.ID || !before.Phase.Finished() {
@@ -101,8 +101,8 @@ func count(o *common.AnsibleRunObservation, r runs.Report, before *common.Run) {
 	}
 }
 
-// failedCheck is true for a check of inputs that are not applied, which has failed by itself. Where its apply has to be
-// approved it is not tried again: a person decides about what it cannot tell.
+// failedCheck is true for a failed check of inputs that are not applied. If approvals are required, it is false, since
+// the check is not repeated: a person decides about changes that it cannot predict.
 func failedCheck(o *common.AnsibleRunObservation, r common.Run) bool {
 	return r.Mode == common.ModeCheck && r.State == common.StatePresent && r.MetadataDigest == "" && r.Phase.Finished() &&
 		r.Phase != common.PhaseSucceeded && !r.CutOff() && r.InputsDigest != o.AppliedDigest
@@ -141,7 +141,7 @@ func recordApply(o *common.AnsibleRunObservation, r runs.Report) {
 	recordDetails(o, r)
 }
 
-// nextRun is when the next run follows that is not at a poll; nil if that is not known.
+// nextRun returns the time of the next run that the content requests, after a period; nil for none.
 func nextRun(run common.Run, after time.Duration) *metav1.Time {
 	if after <= 0 || run.CompletionTime == nil {
 		return nil
@@ -152,17 +152,16 @@ func nextRun(run common.Run, after time.Duration) *metav1.Time {
 	return &next
 }
 
-// executed is true for a run that may have changed something. Of a run in progress that is
-// known once it has reported something.
+// executed is true for a run that may have changed something: once it has ended, or has reported the results of a task.
 func executed(r runs.Report) bool {
 	begun := r.Run.Phase.Finished() || r.Run.Hosts != nil
 
 	return begun && !r.Untouched
 }
 
-// untouched is true when it is certain that neither an apply nor the failed ones before it
-// have changed anything. An apply that has ended counts only if its content could not be
-// installed, or if neither content nor inputs made it fail.
+// untouched is true when certainly neither an apply nor the failed applies before it have changed anything. An ended
+// apply counts only if its content could not be installed, if it was canceled, or if neither content nor inputs made it
+// fail.
 func untouched(before *common.Apply, r runs.Report) bool {
 	switch {
 	case before != nil && before.Result != common.PhaseSucceeded && !before.Untouched:
@@ -176,12 +175,11 @@ func untouched(before *common.Apply, r runs.Report) bool {
 	return r.Content == nil || r.Blameless || r.Run.Phase == common.PhaseCanceled
 }
 
-// recordCheck records what a check run has found. Inputs for which there is nothing to change
-// count as applied.
+// recordCheck records the result of a check. Inputs without predicted changes count as applied.
 func recordCheck(o *common.AnsibleRunObservation, r runs.Report) {
 	run := r.Run
 
-	// A check is a run, too. It cannot tell when the content wants to run again.
+	// A check counts as the run that the content has requested, and cannot request another one.
 	if next := o.NextRunTime; next != nil && run.Phase.Finished() && !run.CompletionTime.Before(next) {
 		o.NextRunTime = nil
 	}
@@ -205,7 +203,7 @@ func recordCheck(o *common.AnsibleRunObservation, r runs.Report) {
 	}
 }
 
-// finish records the result of the last apply, and when the next attempt follows.
+// finish records the result of the last apply, and the time of the next attempt.
 func finish(o *common.AnsibleRunObservation, result common.RunPhase, at *metav1.Time) {
 	a := o.LastApply
 	a.Result = result
@@ -219,15 +217,14 @@ func finish(o *common.AnsibleRunObservation, result common.RunPhase, at *metav1.
 	a.NextRetryTime = &next
 }
 
-// holdBack the next attempt until a time before which it would fail.
+// holdBack delays the next attempt until a time before which it would fail.
 func holdBack(a *common.Apply, until time.Time) {
 	if next := a.NextRetryTime; next != nil && next.Time.Before(until) {
 		*next = metav1.NewTime(until)
 	}
 }
 
-// AttemptsBefore is the number of attempts with the same inputs before the last run, which is
-// an apply.
+// AttemptsBefore returns the number of attempts with the same inputs before the last run, which is an apply.
 func AttemptsBefore(o *common.AnsibleRunObservation) int64 {
 	a, r := o.LastApply, o.LastRun
 

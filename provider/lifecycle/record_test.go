@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// What did not come as far as its content has changed nothing, unless one before it has. What may have been changed once
-// is not forgotten.
+// TestRecordExecuted has runs that did or did not execute their content. Once content may have changed something, this
+// stays recorded.
 func TestRecordExecuted(t *testing.T) {
 	type change = func(*runs.Report)
 
@@ -40,21 +40,22 @@ func TestRecordExecuted(t *testing.T) {
 		reason  string
 		before  *common.Apply
 		reports []runs.Report
-		// executed content may have changed something, and an apply is untouched if neither it nor one before has.
+		// executed is true if content may have changed something, and untouched if neither the apply nor the failed ones
+		// before have.
 		executed, untouched bool
 	}{
 		"NotInstalled": {"Content that could not be installed has changed nothing.", succeeded, of(report(installing), report(failed)), false, true},
-		"Own":          {"Nothing could be executed.", succeeded, of(report(running, installed), report(failed, installed, own)), false, true},
-		"Canceled":     {"It was not let begin.", succeeded, of(report(running, installed), report(canceled, installed)), false, true},
-		"Spared":       {"Nor was anything before.", spared, of(report(installing), report(failed)), false, true},
-		"Broken":       {"What failed before may have changed something.", broken, of(report(installing), report(failed)), false, false},
+		"Own":          {"The machine could not execute the run.", succeeded, of(report(running, installed), report(failed, installed, own)), false, true},
+		"Canceled":     {"The run was canceled before it began.", succeeded, of(report(running, installed), report(canceled, installed)), false, true},
+		"Spared":       {"The apply before has changed nothing.", spared, of(report(installing), report(failed)), false, true},
+		"Broken":       {"The failed apply before may have changed something.", broken, of(report(installing), report(failed)), false, false},
 		"Content":      {"Content that finds no host, or cannot be loaded, has failed.", succeeded, of(report(running, installed, told), report(failed, installed, told)), false, false},
-		"Succeeded":    {"There is nothing to say.", succeeded, of(report(common.PhaseSucceeded, installed)), false, false},
-		"Told":         {"A run that has told something may have changed something.", succeeded, of(report(running, installed, told, touched)), true, false},
-		"Failed":       {"So may one that has failed, whatever it has told.", succeeded, of(report(running, installed, touched), report(failed, installed, touched)), true, false},
-		"Touched":      {"And one that was canceled.", succeeded, of(report(running, installed, touched), report(canceled, installed, touched)), true, false},
-		"Stays":        {"It is still there when a later one does nothing.", nil, of(report(failed, installed, touched), report(failed, installed)), true, false},
-		"Interrupted":  {"A run whose end is not known may have changed something.", succeeded, of(report(running, installed, touched), lost.Interrupted(t0)), true, false},
+		"Succeeded":    {"A successful run is not untouched.", succeeded, of(report(common.PhaseSucceeded, installed)), false, false},
+		"Told":         {"A run with results of tasks may have changed something.", succeeded, of(report(running, installed, told, touched)), true, false},
+		"Failed":       {"A failed run may have changed something, even without results of tasks.", succeeded, of(report(running, installed, touched), report(failed, installed, touched)), true, false},
+		"Touched":      {"A canceled run may have changed something.", succeeded, of(report(running, installed, touched), report(canceled, installed, touched)), true, false},
+		"Stays":        {"A later run without changes does not reset it.", nil, of(report(failed, installed, touched), report(failed, installed)), true, false},
+		"Interrupted":  {"A run with an unknown end may have changed something.", succeeded, of(report(running, installed, touched), lost.Interrupted(t0)), true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &common.AnsibleRunObservation{LastApply: tc.before}
@@ -70,7 +71,8 @@ func TestRecordExecuted(t *testing.T) {
 	}
 }
 
-// TestInterruptions counts ends that were not the fault of a run: they are no attempts of it, and the next run waits longer.
+// TestInterruptions has runs that ended without a fault of theirs: they do not count as attempts, and increase the
+// back-off.
 func TestInterruptions(t *testing.T) {
 	const running, failed, interrupted, canceled = common.PhaseRunning, common.PhaseFailed, common.PhaseInterrupted, common.PhaseCanceled
 
@@ -120,29 +122,29 @@ func TestInterruptions(t *testing.T) {
 		want   *common.Apply
 		times  int64
 	}{
-		"Failed":           {"A run that failed is an attempt, and ended by itself.", 3, apply(failed), end(failed, 3, 4*FirstBackoff), 0},
-		"NotBegun":         {"One that has not begun is none.", 3, apply(canceled, notStarted), nil, 3},
-		"Interrupted":      {"The end of the provider is no attempt of the run.", 0, lost(first), end(interrupted, 0, FirstBackoff), 1},
-		"InterruptedAgain": {"A run that was there at several such ends waits longer, and has as many attempts left.", 3, lost(), end(interrupted, 2, 32*FirstBackoff), 4},
-		"InterruptedOften": {"It does not wait for ever.", 1 << 40, lost(), end(interrupted, 2, lastBackoff), 1<<40 + 1},
-		"Deletion":         {"So it is with deletions.", 1, lost(deletion), end(interrupted, 2, 8*FirstBackoff), 2},
-		"Blameless":        {"A fault of the provider's own is no attempt either, and the next one waits longer.", 1, apply(failed, blameless), end(failed, 2, 8*FirstBackoff), 2},
-		"HeldBack":         {"What has no chance before some time waits for that.", 0, apply(failed, held(time.Hour)), end(failed, 2, time.Hour), 0},
-		"HeldBackLess":     {"And no less than it would otherwise.", 0, apply(failed, held(time.Second)), end(failed, 2, 2*FirstBackoff), 0},
-		"Canceled":         {"A provider that is told to stop cancels runs: it says nothing about them.", 2, apply(canceled), end(canceled, 2, 8*FirstBackoff), 2},
+		"Failed":           {"A failed run counts as an attempt, and resets the interruptions.", 3, apply(failed), end(failed, 3, 4*FirstBackoff), 0},
+		"NotBegun":         {"A run that has not begun does not count as an attempt.", 3, apply(canceled, notStarted), nil, 3},
+		"Interrupted":      {"A run that ended with the provider does not count as an attempt.", 0, lost(first), end(interrupted, 0, FirstBackoff), 1},
+		"InterruptedAgain": {"Several interruptions increase the back-off, and not the attempts.", 3, lost(), end(interrupted, 2, 32*FirstBackoff), 4},
+		"InterruptedOften": {"The back-off is limited.", 1 << 40, lost(), end(interrupted, 2, lastBackoff), 1<<40 + 1},
+		"Deletion":         {"Interruptions of deletions count in the same way.", 1, lost(deletion), end(interrupted, 2, 8*FirstBackoff), 2},
+		"Blameless":        {"An error of the provider does not count as an attempt, and increases the back-off.", 1, apply(failed, blameless), end(failed, 2, 8*FirstBackoff), 2},
+		"HeldBack":         {"NotBefore delays the next attempt.", 0, apply(failed, held(time.Hour)), end(failed, 2, time.Hour), 0},
+		"HeldBackLess":     {"NotBefore does not shorten the back-off.", 0, apply(failed, held(time.Second)), end(failed, 2, 2*FirstBackoff), 0},
+		"Canceled":         {"A canceled run, for example at the end of the provider, does not change the interruptions.", 2, apply(canceled), end(canceled, 2, 8*FirstBackoff), 2},
 
-		// Nothing but the count says how often a check could not be made.
-		"CheckFailed":       {"A check that fails has ended by itself.", 2, check("TaskFailed"), nil, 0},
-		"CheckEdited":       {"One of inputs that are not applied is tried again. What ended with other inputs has nothing to do with it.", 8, check("TaskFailed", edited), nil, 1},
-		"CheckNotInstalled": {"One whose content could not be installed is tried again, after longer each time.", 2, check(common.ReasonInstallFailed), nil, 3},
-		"CheckJustFailed":   {"So is one whose content has just failed to install.", 2, check(common.ReasonInstallFailed, held(0)), nil, 3},
-		"CheckWithoutPod":   {"And one without a Pod.", 2, check(common.ReasonPodNotStarted, blameless), nil, 3},
-		"CheckForbidden":    {"One that lacks rights is tried again at even intervals.", 2, check(common.ReasonForbidden, held(0)), nil, 2},
+		// Checks have no attempts: only the interruptions are counted.
+		"CheckFailed":       {"A failed check resets the interruptions.", 2, check("TaskFailed"), nil, 0},
+		"CheckEdited":       {"A failed check of changed inputs is repeated. Interruptions with other inputs do not count.", 8, check("TaskFailed", edited), nil, 1},
+		"CheckNotInstalled": {"A check without its content is repeated with a growing back-off.", 2, check(common.ReasonInstallFailed), nil, 3},
+		"CheckJustFailed":   {"A check during the back-off of an installation is repeated with a growing back-off.", 2, check(common.ReasonInstallFailed, held(0)), nil, 3},
+		"CheckWithoutPod":   {"A check without a Pod is repeated with a growing back-off.", 2, check(common.ReasonPodNotStarted, blameless), nil, 3},
+		"CheckForbidden":    {"A check without rights is repeated at a constant interval.", 2, check(common.ReasonForbidden, held(0)), nil, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &common.AnsibleRunObservation{Interruptions: tc.before, AppliedDigest: digestA, LastRun: &common.Run{ID: "0", InputsDigest: digestA}}
 
-			// It may be recorded any number of times.
+			// A report may be recorded any number of times.
 			Record(o, tc.report)
 			Record(o, tc.report)
 

@@ -14,9 +14,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// recordOutputs records the outputs of a run with state present, and which are withheld. While the run goes on, and
-// when it fails, what it has reported is merged over what is recorded. The outputs of a run that has succeeded replace
-// all.
+// recordOutputs records the outputs of a run with state present, and the withheld outputs. Reported outputs of a run in
+// progress, or of a failed run, are merged into the recorded ones. The outputs of a successful run replace them.
 func recordOutputs(o *common.AnsibleRunObservation, r runs.Report) {
 	switch {
 	case r.Run.State != common.StatePresent:
@@ -28,8 +27,8 @@ func recordOutputs(o *common.AnsibleRunObservation, r runs.Report) {
 	}
 }
 
-// recordDependents records what a run has made in the cluster. The kinds of a run that has not ended are beside those
-// that are known: if it is interrupted, the next run may not write such objects again.
+// recordDependents records the kinds of objects that a run has made in the cluster. The kinds of a run in progress are
+// added to the recorded ones: if it is interrupted, the next run may not write such objects again.
 func recordDependents(o *common.AnsibleRunObservation, r runs.Report) {
 	if r.Dependents != nil {
 		o.Dependents = slices.Clone(r.Dependents)
@@ -54,7 +53,7 @@ func recordDependents(o *common.AnsibleRunObservation, r runs.Report) {
 	o.Dependents = all
 }
 
-// recordDetails records that a run has published connection details. No Secret has them yet.
+// recordDetails records that a run has published connection details, which are not in the Secret yet.
 func recordDetails(o *common.AnsibleRunObservation, r runs.Report) {
 	switch d := o.ConnectionDetails; {
 	case r.Run.State != common.StatePresent || r.Run.Phase != common.PhaseSucceeded:
@@ -66,7 +65,7 @@ func recordDetails(o *common.AnsibleRunObservation, r runs.Report) {
 	}
 }
 
-// mergeOutputs records the reported outputs over the recorded ones, unless both together are too large.
+// mergeOutputs merges the reported outputs into the recorded ones, unless the result is too large.
 func mergeOutputs(o *common.AnsibleRunObservation, r runs.Report) {
 	all, withheld := map[string]json.RawMessage{}, maps.Clone(r.Reported.Withheld)
 	if o.Outputs != nil {
@@ -91,10 +90,9 @@ func mergeOutputs(o *common.AnsibleRunObservation, r runs.Report) {
 	}
 }
 
-// Conditions of an object, with the ones that the content has reported in place of its
-// earlier ones. A reported condition has the generation that the run is for, and a new
-// transition time when its status changes. A successful apply removes conditions of the
-// content that it did not report.
+// Conditions returns the conditions of an object with those that the content has reported. A reported condition has the
+// generation of the run, and a new transition time if its status has changed. A successful apply removes conditions of
+// the content that it has not reported.
 func Conditions(was []xpv2.Condition, r runs.Report) []xpv2.Condition {
 	if r.Run.Mode == common.ModeCheck {
 		return was

@@ -39,14 +39,14 @@ func applying(phase common.RunPhase, reported ...string) runs.Report {
 	return r
 }
 
-// but with a change.
+// but returns a report with a change.
 func but(r runs.Report, by func(*runs.Report)) runs.Report {
 	by(&r)
 
 	return r
 }
 
-// TestRecordOutputs tells what is known of outputs, and of those that are withheld.
+// TestRecordOutputs records outputs and withheld outputs.
 func TestRecordOutputs(t *testing.T) {
 	outputs := func(text string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(text)} }
 	withheld := func(names ...string) common.Withheld {
@@ -90,66 +90,66 @@ func TestRecordOutputs(t *testing.T) {
 		want   known
 	}{
 		"First": {
-			"What is reported is there while the run goes on.",
+			"Reported outputs are recorded while the run goes on.",
 			known{"", nil},
 			applying(common.PhaseRunning, "a", `{"b":1}`),
 			known{`{"a":{"b":1}}`, nil},
 		},
 		"Merged": {
-			"It is merged over what was there, by its keys.",
+			"Reported outputs are merged into the recorded ones by name.",
 			known{`{"a":{"b":1},"n":12345678901234567890,"u":"<&>"}`, nil},
 			applying(common.PhaseRunning, "a", `{"c":2}`),
 			known{`{"a":{"c":2},"n":12345678901234567890,"u":"<&>"}`, nil},
 		},
 		"Reported": {
-			"An output that is withheld is not there any more, and what was withheld stays so.",
+			"A withheld output is removed, and other withheld outputs stay.",
 			known{`{"a":1,"b":2}`, withheld("c")},
 			reporting(common.PhaseRunning, []string{"a"}),
 			known{`{"b":2}`, withheld("a", "c")},
 		},
 		"Mended": {
-			"One that is reported whole is withheld no more.",
+			"An output that is reported without a secret is not withheld any more.",
 			known{`{"b":2}`, withheld("a", "c")},
 			reporting(common.PhaseRunning, nil, "a", "1", "b", "2"),
 			known{`{"a":1,"b":2}`, withheld("c")},
 		},
 		"Failed": {
-			"A failed run keeps what it has reported, and publishes nothing else.",
+			"A failed run keeps its reported outputs, and publishes no others.",
 			known{`{"a":1}`, nil},
 			ending(reporting(common.PhaseFailed, []string{"a"}, "b", "2"), `{"b":2,"c":3}`),
 			known{`{"b":2}`, withheld("a")},
 		},
 		"Succeeded": {
-			"A successful run replaces everything, whatever it has reported on its way.",
+			"The outputs of a successful run replace all others.",
 			known{`{"a":1,"b":2}`, withheld("c", "")},
 			ending(reporting(common.PhaseSucceeded, []string{"b"}, "b", "2"), `{"c":3}`, "a"),
 			known{`{"c":3}`, withheld("a")},
 		},
-		"SucceededSilently": {"Also with nothing.", one, applying(common.PhaseSucceeded), known{"", nil}},
+		"SucceededSilently": {"A successful run without outputs removes all.", one, applying(common.PhaseSucceeded), known{"", nil}},
 		"Silent": {
-			"A run that has reported nothing yet changes nothing.",
+			"A run without reports changes nothing.",
 			known{`{"b":2}`, withheld("a")},
 			reporting(common.PhaseRunning, nil),
 			known{`{"b":2}`, withheld("a")},
 		},
 		"Full": {
-			"One entry stands for too many.",
+			"One entry stands for too many withheld outputs.",
 			known{`{"b":2}`, withheld(many("a", 60)...)},
 			reporting(common.PhaseRunning, many("c", 60)),
 			known{`{"b":2}`, common.Withheld{"": "more than 100 are withheld"}},
 		},
 		"TooLarge": {
-			"What does not fit beside what is recorded changes nothing.",
+			"Reported outputs that are too large together with the recorded ones are not merged.",
 			known{`{"a":` + half + `}`, withheld("c")},
 			reporting(common.PhaseRunning, []string{"d"}, "b", half),
 			known{`{"a":` + half + `}`, withheld("c")},
 		},
 		"Absent": {
-			"A run that removes things puts nothing out.",
+			"A run with state absent has no outputs.",
 			one, but(applying(common.PhaseRunning, "b", `2`), func(r *runs.Report) { r.Run.State = common.StateAbsent }), one,
 		},
 		"Check": {
-			"A check run reports nothing.",
+			"A check reports nothing.",
 			one, but(applying(common.PhaseSucceeded, "b", `2`), func(r *runs.Report) { r.Run.Mode = common.ModeCheck }), one,
 		},
 	} {
@@ -159,7 +159,7 @@ func TestRecordOutputs(t *testing.T) {
 				o.Outputs = outputs(tc.was.Outputs)
 			}
 
-			// Every reconcile records what is known again.
+			// Every reconcile records the report again.
 			for range 2 {
 				Record(o, tc.report)
 
@@ -176,7 +176,7 @@ func TestRecordOutputs(t *testing.T) {
 	}
 }
 
-// TestRecordWithheldFields has what is withheld of a status go with that status.
+// TestRecordWithheldFields has withheld fields, which are replaced together with the status.
 func TestRecordWithheldFields(t *testing.T) {
 	o := common.AnsibleRunObservation{
 		Reported: &apiextensionsv1.JSON{Raw: []byte(`{"a":1}`)}, WithheldReported: common.Withheld{"b": "x"},
@@ -186,7 +186,7 @@ func TestRecordWithheldFields(t *testing.T) {
 	Record(&o, r)
 
 	if diff := cmp.Diff(common.Withheld{"b": "x"}, o.WithheldReported); diff != "" {
-		t.Errorf("A run that sets nothing leaves it as it is: -want, +got:\n%s", diff)
+		t.Errorf("A run without a status should not change it: -want, +got:\n%s", diff)
 	}
 
 	r.Reported.Status, r.Reported.WithheldStatus = json.RawMessage(`{}`), common.Withheld{"c": "y"}
@@ -194,12 +194,12 @@ func TestRecordWithheldFields(t *testing.T) {
 	Record(&o, r)
 
 	if diff := cmp.Diff(r.Reported.WithheldStatus, o.WithheldReported); diff != "" || string(o.Reported.Raw) != "{}" {
-		t.Errorf("A run that sets it replaces both: -want, +got:\n%s", diff)
+		t.Errorf("A run with a status should replace both: -want, +got:\n%s", diff)
 	}
 }
 
-// TestRecordCopies decodes another status over what was recorded, as clients do with the answer to each write. What an old
-// status says of a run does not become what the pool knows.
+// TestRecordCopies decodes another status into a recorded observation, like clients after each write. An old
+// status must not change the report of the pool.
 func TestRecordCopies(t *testing.T) {
 	report := func(mode common.RunMode, task string, at int64) runs.Report {
 		then := metav1.Unix(at, 0)
@@ -273,14 +273,14 @@ func TestConditions(t *testing.T) {
 		report runs.Report
 		want   conditions
 	}{
-		"New":         {"A condition is of the generation that the run is for.", conditions{ready}, with(applying(common.PhaseRunning), condition("A", corev1.ConditionFalse, "B", late, 0)), conditions{ready, condition("A", corev1.ConditionFalse, "B", late, 3)}},
-		"SameStatus":  {"The time is that of a change of the status, not of the reason.", conditions{no, ready}, with(applying(common.PhaseRunning), condition("A", corev1.ConditionFalse, "C", late, 0)), conditions{condition("A", corev1.ConditionFalse, "C", early, 3), ready}},
-		"OtherStatus": {"A change of the status has a time of its own.", conditions{no}, with(applying(common.PhaseRunning), condition("A", corev1.ConditionTrue, "C", late, 0)), conditions{condition("A", corev1.ConditionTrue, "C", late, 3)}},
-		"Running":     {"What former runs reported stays while a run goes on.", conditions{yes}, applying(common.PhaseRunning), conditions{yes}},
-		"Failed":      {"And when it fails.", conditions{yes}, applying(common.PhaseFailed), conditions{yes}},
-		"Succeeded":   {"What an apply that succeeded did not report goes. The provider's own stay.", conditions{ready, yes, synced, condition("C", corev1.ConditionTrue, "D", early, 2), notCheckable}, with(applying(common.PhaseSucceeded), told), conditions{ready, synced, condition("C", corev1.ConditionTrue, "D", early, 3), notCheckable}},
-		"Absent":      {"A run that removes things reports how it goes on.", conditions{yes}, but(with(applying(common.PhaseSucceeded), told), func(r *runs.Report) { r.Run.State = common.StateAbsent }), conditions{yes, condition("C", corev1.ConditionTrue, "D", late, 3)}},
-		"Check":       {"A check run reports nothing.", conditions{ready}, but(with(applying(common.PhaseSucceeded), told), func(r *runs.Report) { r.Run.Mode = common.ModeCheck }), conditions{ready}},
+		"New":         {"A condition has the generation of the run.", conditions{ready}, with(applying(common.PhaseRunning), condition("A", corev1.ConditionFalse, "B", late, 0)), conditions{ready, condition("A", corev1.ConditionFalse, "B", late, 3)}},
+		"SameStatus":  {"The transition time does not change with the reason.", conditions{no, ready}, with(applying(common.PhaseRunning), condition("A", corev1.ConditionFalse, "C", late, 0)), conditions{condition("A", corev1.ConditionFalse, "C", early, 3), ready}},
+		"OtherStatus": {"The transition time changes with the status.", conditions{no}, with(applying(common.PhaseRunning), condition("A", corev1.ConditionTrue, "C", late, 0)), conditions{condition("A", corev1.ConditionTrue, "C", late, 3)}},
+		"Running":     {"Conditions of former runs stay while a run goes on.", conditions{yes}, applying(common.PhaseRunning), conditions{yes}},
+		"Failed":      {"Conditions of former runs stay when a run fails.", conditions{yes}, applying(common.PhaseFailed), conditions{yes}},
+		"Succeeded":   {"A successful apply removes conditions that it did not report. The provider's own conditions stay.", conditions{ready, yes, synced, condition("C", corev1.ConditionTrue, "D", early, 2), notCheckable}, with(applying(common.PhaseSucceeded), told), conditions{ready, synced, condition("C", corev1.ConditionTrue, "D", early, 3), notCheckable}},
+		"Absent":      {"A run with state absent reports conditions.", conditions{yes}, but(with(applying(common.PhaseSucceeded), told), func(r *runs.Report) { r.Run.State = common.StateAbsent }), conditions{yes, condition("C", corev1.ConditionTrue, "D", late, 3)}},
+		"Check":       {"A check reports nothing.", conditions{ready}, but(with(applying(common.PhaseSucceeded), told), func(r *runs.Report) { r.Run.Mode = common.ModeCheck }), conditions{ready}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Conditions(tc.was, tc.report)

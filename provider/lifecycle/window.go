@@ -8,7 +8,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// inWindow holds a run back that is to begin only when its window is open. A requested run does not wait.
+// inWindow holds a run back until its window opens. A requested run does not wait.
 func inWindow(s Situation, d Decision) Decision {
 	if d.Start == nil {
 		return d
@@ -16,7 +16,7 @@ func inWindow(s Situation, d Decision) Decision {
 
 	opens := opens(s, *d.Start)
 	if opens.IsZero() {
-		if !isFree(s, *d.Start) { // Until then it may wait for its turn, or for its Pod.
+		if !isFree(s, *d.Start) { // The run may wait for its turn, or for its Pod, until the window closes.
 			d.Until = s.Calendar.Closes(s.Now, d.Start.Trigger == common.TriggerPoll)
 		}
 
@@ -33,7 +33,7 @@ func inWindow(s Situation, d Decision) Decision {
 	return d
 }
 
-// opens is when the window opens for which a run has to wait; the zero time if it may begin.
+// opens returns the time at which the window of a run opens; the zero time if the run may begin.
 func opens(s Situation, st Start) time.Time {
 	if isFree(s, st) {
 		return time.Time{}
@@ -42,24 +42,24 @@ func opens(s Situation, st Start) time.Time {
 	return s.Calendar.Opens(s.Now, st.Trigger == common.TriggerPoll)
 }
 
-// isFree is true for a run that waits for no window.
+// isFree is true for a run that does not wait for a window.
 func isFree(s Situation, st Start) bool { return askedFor(s, st) || predictsNow(s, st) }
 
-// Closed is true if a run that waits, whatever its inputs are, has to wait for the next window, too.
+// Closed is true if a waiting run has to wait for the next window, independently of its inputs.
 func Closed(s Situation, waits common.Run) bool {
 	st := Start{Mode: waits.Mode, State: waits.State, Trigger: waits.Trigger}
 
 	return waits.Trigger != common.TriggerRequested && !opens(s, st).IsZero()
 }
 
-// predictsNow is true for a check of a change or a deletion that has to be approved, so that there is time for that
-// before the window opens.
+// predictsNow is true for a check of a change or a deletion that needs an approval: it begins before the window opens,
+// so that there is time for the approval.
 func predictsNow(s Situation, st Start) bool {
 	return s.Approvals.Required && st.Mode == common.ModeCheck && st.Trigger != common.TriggerPoll
 }
 
-// askedFor is true for a requested run, and for an apply that follows from the check with which a request begins. An
-// approved one waits: an approval says what may be applied, not when. A preview has no apply that follows.
+// askedFor is true for a requested run, for a preview, and for an apply that follows from a requested check. An
+// approved apply waits for the window: an approval does not choose its time.
 func askedFor(s Situation, st Start) bool {
 	switch {
 	case requested(s), st.Trigger == common.TriggerPreview:

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/calendar"
 )
 
-// within has a window that opens an hour after t0, at 04:04, for an hour.
+// within sets a window that opens an hour after t0, at 04:04, for an hour.
 func within(t *testing.T, changes common.ChangePolicy) option {
 	t.Helper()
 
@@ -58,40 +58,40 @@ func TestWindow(t *testing.T) {
 		fails   bool
 	}{
 		"Created":          {reason: "A creation should wait.", changes: wait},
-		"CreatedNow":       {reason: "Unless changes do not.", changes: immediate, starts: true},
+		"CreatedNow":       {reason: "With Immediate it should not wait.", changes: immediate, starts: true},
 		"CreatedOpen":      {reason: "It should begin in the window.", changes: wait, os: []option{open}, starts: true},
 		"Changed":          {reason: "A change should wait.", changes: wait, os: []option{applied(digestB)}},
-		"ChangedNow":       {reason: "Unless changes do not.", changes: immediate, os: []option{applied(digestB)}, starts: true},
+		"ChangedNow":       {reason: "With Immediate it should not wait.", changes: immediate, os: []option{applied(digestB)}, starts: true},
 		"Periodic":         {reason: "A periodic run should wait.", changes: wait, os: []option{applied(digestA), due}},
-		"PeriodicNow":      {reason: "It should wait in any case.", changes: immediate, os: []option{applied(digestA), due}},
+		"PeriodicNow":      {reason: "A periodic run should wait also with Immediate.", changes: immediate, os: []option{applied(digestA), due}},
 		"PeriodicOpen":     {reason: "It should begin in the window.", changes: immediate, os: []option{applied(digestA), open}, starts: true},
-		"Checked":          {reason: "So should a check.", changes: wait, os: []option{applied(digestB), func(s *Situation) { s.Policy = common.CheckWhenObserve }}},
+		"Checked":          {reason: "A check should wait.", changes: wait, os: []option{applied(digestB), func(s *Situation) { s.Policy = common.CheckWhenObserve }}},
 		"Requested":        {reason: "A requested run should not wait.", changes: wait, os: []option{applied(digestA), func(s *Situation) { s.Request = "now" }}, starts: true},
-		"CreatedRequested": {reason: "Nor should who asks for the first run.", changes: wait, os: []option{func(s *Situation) { s.Request = "now" }}, starts: true},
-		"DeletedAsked":     {reason: "Nor should who asks for the deletion.", changes: wait, os: []option{applied(digestA), absent, func(s *Situation) { s.Request = "now" }}, starts: true},
-		"FollowsRequest": {reason: "What follows from a check that was asked for should not wait.", changes: wait, os: []option{applied(digestB), func(s *Situation) {
+		"CreatedRequested": {reason: "A requested first run should not wait.", changes: wait, os: []option{func(s *Situation) { s.Request = "now" }}, starts: true},
+		"DeletedAsked":     {reason: "A requested deletion should not wait.", changes: wait, os: []option{applied(digestA), absent, func(s *Situation) { s.Request = "now" }}, starts: true},
+		"FollowsRequest": {reason: "An apply that follows from a requested check should not wait.", changes: wait, os: []option{applied(digestB), func(s *Situation) {
 			s.Policy, s.Recorded.Drift = common.CheckWhenObserve, &common.Drift{Changed: 1}
 			s.Recorded.LastRun = &common.Run{ID: "3", Mode: common.ModeCheck, State: common.StatePresent, Trigger: common.TriggerRequested, Phase: common.PhaseSucceeded, InputsDigest: digestA, CompletionTime: at(0)}
 		}}, starts: true},
-		"Predicted":        {reason: "What has to be approved should be shown at once.", changes: wait, os: []option{applied(digestB), awaits}, starts: true},
-		"PredictedDrift":   {reason: "Unless it is due by itself.", changes: immediate, os: []option{applied(digestA), due, awaits}},
-		"PredictedAbsent":  {reason: "So should what a deletion removes.", changes: wait, os: []option{applied(digestA), absent, awaits}, starts: true},
-		"Approved":         {reason: "What was approved should wait like the change.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerChanged)}},
-		"ApprovedAsked":    {reason: "A request for a check should not begin the apply that is approved.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerRequested)}},
-		"ApprovedNow":      {reason: "A request for the apply should.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerChanged), func(s *Situation) { s.Request = "now" }}, starts: true},
-		"ApprovedOpen":     {reason: "What was approved should begin in the window.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerChanged), open}, starts: true},
+		"Predicted":        {reason: "The check of a change that needs an approval should not wait.", changes: wait, os: []option{applied(digestB), awaits}, starts: true},
+		"PredictedDrift":   {reason: "A periodic check should wait.", changes: immediate, os: []option{applied(digestA), due, awaits}},
+		"PredictedAbsent":  {reason: "The check of a deletion that needs an approval should not wait.", changes: wait, os: []option{applied(digestA), absent, awaits}, starts: true},
+		"Approved":         {reason: "An approved apply should wait.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerChanged)}},
+		"ApprovedAsked":    {reason: "A request for a check should not start the approved apply.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerRequested)}},
+		"ApprovedNow":      {reason: "A request should start the approved apply.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerChanged), func(s *Situation) { s.Request = "now" }}, starts: true},
+		"ApprovedOpen":     {reason: "An approved apply should begin in the window.", changes: wait, os: []option{applied(digestB), awaits, agreed(common.TriggerChanged), open}, starts: true},
 		"Looked":           {reason: "A preview should not wait.", changes: wait, os: []option{applied(digestA), func(s *Situation) { s.Request = askedCheck }}, starts: true},
 		"Deleted":          {reason: "A deletion should wait.", changes: wait, os: []option{applied(digestA), absent}},
-		"DeletedNow":       {reason: "Unless changes do not.", changes: immediate, os: []option{applied(digestA), absent}, starts: true},
+		"DeletedNow":       {reason: "With Immediate it should not wait.", changes: immediate, os: []option{applied(digestA), absent}, starts: true},
 		"DeletedRequested": {reason: "A request for a failed deletion should not wait.", changes: wait, os: []option{absent, lastFailed(common.StateAbsent, "absent.3", 1, common.PhaseFailed), func(s *Situation) { s.Request = "now" }}, starts: true},
-		"Retried":          {reason: "A retry should wait, and say what has failed.", changes: wait, os: []option{failed}, fails: true},
-		"RetriedAbsent":    {reason: "A deletion should wait, and not say that a run of it has failed.", changes: wait, os: []option{absent, failed}},
+		"Retried":          {reason: "A retry should wait, and show the failure.", changes: wait, os: []option{failed}, fails: true},
+		"RetriedAbsent":    {reason: "A deletion should wait, and not show the failure of an apply.", changes: wait, os: []option{absent, failed}},
 
-		// A request for a check that has found nothing does not ask for what happens later.
-		"CleanUnpublished": {reason: "A run should wait that brings connection details.", changes: wait, os: []option{applied(digestA), clean(digestA), func(s *Situation) { s.Unpublished = true }}},
-		"CleanChanged":     {reason: "So should a change.", changes: wait, os: []option{applied(digestB), clean(digestB)}},
-		"CleanPolicy":      {reason: "And a change without a check.", changes: wait, os: []option{applied(digestB), clean(digestB), policy(common.ObserveAndDelete)}},
-		"FoundDeleted": {reason: "Nor does one that has found something ask for a deletion.", changes: wait, os: []option{applied(digestA), clean(digestA), absent, func(s *Situation) {
+		// A request for a check without predicted changes does not apply to later runs.
+		"CleanUnpublished": {reason: "A run that publishes connection details should wait.", changes: wait, os: []option{applied(digestA), clean(digestA), func(s *Situation) { s.Unpublished = true }}},
+		"CleanChanged":     {reason: "A change after a clean check should wait.", changes: wait, os: []option{applied(digestB), clean(digestB)}},
+		"CleanPolicy":      {reason: "A change without a check should wait.", changes: wait, os: []option{applied(digestB), clean(digestB), policy(common.ObserveAndDelete)}},
+		"FoundDeleted": {reason: "A request for a check with predicted changes does not apply to a deletion.", changes: wait, os: []option{applied(digestA), clean(digestA), absent, func(s *Situation) {
 			s.Recorded.Drift = &common.Drift{Changed: 1}
 		}}},
 	} {
@@ -115,7 +115,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// A run that waits when its window closes waits for the next one.
+// TestCloses has a run that still waits when its window closes, and then waits for the next window.
 func TestCloses(t *testing.T) {
 	opens := time.Date(2026, 1, 2, 4, 4, 0, 0, time.UTC)
 
@@ -126,10 +126,10 @@ func TestCloses(t *testing.T) {
 		starts bool
 		until  time.Time
 	}{
-		"Open":      {"It is looked at when the window closes.", opens, nil, true, opens.Add(time.Hour)},
-		"Closed":    {"It is not due before the next window.", opens.Add(time.Hour), nil, false, opens.AddDate(0, 0, 1)},
+		"Open":      {"The next decision is at the end of the window.", opens, nil, true, opens.Add(time.Hour)},
+		"Closed":    {"After the end of the window, the run waits for the next one.", opens.Add(time.Hour), nil, false, opens.AddDate(0, 0, 1)},
 		"Requested": {"A requested run does not wait.", opens.Add(time.Hour), []option{func(s *Situation) { s.Request = "now" }}, true, time.Time{}},
-		"Preview":   {"Nor does who looks.", opens.Add(time.Hour), []option{func(s *Situation) { s.Request, s.Recorded.Preview = askedCheck, &common.Preview{RunID: "2"} }}, true, time.Time{}},
+		"Preview":   {"A preview does not wait.", opens.Add(time.Hour), []option{func(s *Situation) { s.Request, s.Recorded.Preview = askedCheck, &common.Preview{RunID: "2"} }}, true, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := given(append(tc.os, within(t, common.ChangesWait))...)
@@ -143,7 +143,7 @@ func TestCloses(t *testing.T) {
 	}
 }
 
-// A schedule takes the place of the poll interval.
+// TestSchedule has a schedule, which replaces the poll interval.
 func TestSchedule(t *testing.T) {
 	c, errs := calendar.New(&common.Times{Cron: "30 * * * *"}, nil)
 	if len(errs) > 0 {
@@ -159,18 +159,18 @@ func TestSchedule(t *testing.T) {
 		})
 
 		if got := Decide(s); got.Start != nil || !got.Until.Equal(due) {
-			t.Errorf("%s: nothing should run before its time: %+v", p, got)
+			t.Errorf("%s: no run should start before its time: %+v", p, got)
 		}
 
 		s.Now = due.Add(24 * time.Hour)
 		if got := Decide(s).Start; got == nil || got.Trigger != common.TriggerPoll {
-			t.Errorf("%s: what was missed should be made up for once: %+v", p, got)
+			t.Errorf("%s: missed runs should be made up for once: %+v", p, got)
 		}
 	}
 
-	// What the content has asked for comes first.
+	// A run that the content has requested takes precedence.
 	s := given(applied(digestA), func(s *Situation) { s.Calendar, s.Recorded.NextRunTime = c, at(2*time.Minute) })
 	if got := Decide(s); !got.Until.Equal(t0.Add(2 * time.Minute)) {
-		t.Errorf("The content should run when it has asked to: %+v", got)
+		t.Errorf("The run should start at the time that the content has requested: %+v", got)
 	}
 }
