@@ -16,14 +16,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// outliving executes runs as Pods do: it leaves them when the provider ends.
+// outliving is a backend like that of Pods: it leaves runs when the provider ends.
 type outliving struct {
 	scripted
 
 	forgotten chan string
-	// told of runs as their observer.
+	// told has the calls of the Observer.
 	told []string
-	// plans that the run of a reports.
+	// plans has the plans that the run of object a reports.
 	plans chan string
 }
 
@@ -55,7 +55,7 @@ func (o *outliving) execute(ctx context.Context, j runs.Run, w runs.Watch) runs.
 			r.Run.Phase = common.PhaseCanceled
 		case <-w.Provider.Done():
 		case <-ctx.Done():
-			// It takes a while.
+			// The end of the run takes some time.
 			<-w.Provider.Done()
 		}
 
@@ -63,7 +63,7 @@ func (o *outliving) execute(ctx context.Context, j runs.Run, w runs.Watch) runs.
 	}
 }
 
-// places for so many runs.
+// places returns a place with limits.
 func (o *outliving) places(all, perTenant int) Place {
 	return Place{Execute: o.execute, Recorded: o.recorded, Runs: all, PerTenant: perTenant}
 }
@@ -75,7 +75,7 @@ func inPod(uid string) runs.Run {
 	return j
 }
 
-// begun is a run that a former provider has begun in its Pod.
+// begun returns a run that the predecessor has begun in its Pod.
 func begun(j runs.Run) runs.Run {
 	r := j.Report().Run
 	r.Phase, r.Pod, r.StartTime = common.PhaseRunning, j.Pod(), new(metav1.Now())
@@ -92,7 +92,7 @@ func newPlaces(t *testing.T) (*Pool, *outliving) {
 	return New(map[common.Place]Place{common.PlaceProvider: x.places(1, 1), common.PlacePod: x.places(1, 1)}, leading, x), x
 }
 
-// Runs in Pods do not wait for the places of the provider, and the other way round.
+// TestPlaces has runs in Pods and in the provider, which have different places.
 func TestPlaces(t *testing.T) {
 	p, _ := newPlaces(t)
 	_, wake := wakes()
@@ -100,23 +100,23 @@ func TestPlaces(t *testing.T) {
 	turn := func(j runs.Run) bool { return wait(p, j, wake).Run.StartTime != nil }
 
 	if !turn(newRun("a", common.TriggerCreated)) || !turn(inPod("b")) {
-		t.Fatal("Each place should have a run.")
+		t.Fatal("A run should begin in each place.")
 	}
 
 	if turn(inPod("c")) || turn(newRun("d", common.TriggerCreated)) {
-		t.Error("No place should have more runs than its limit.")
+		t.Error("A place should not have more runs than its limit.")
 	}
 
 	// While it waits, the configuration of c is changed to the provider.
 	nothing(p, "a")
 
 	if c := newRun("c", common.TriggerCreated); p.Stats()[common.PlacePod].Urgent != 1 || turn(c) || p.Stats()[common.PlacePod].Urgent != 0 {
-		t.Error("An object should wait where its configuration says.")
+		t.Error("An object should wait for the place in its configuration.")
 	}
 }
 
-// A provider that ends does not wait for the Pod of a canceled run: it has to end before another
-// provider leads.
+// TestDetachCanceled has a provider that ends while the Pod of a canceled run has not ended. It does not wait for the
+// Pod, since it must end before another provider leads.
 func TestDetachCanceled(t *testing.T) {
 	p, x := newPlaces(t)
 	_, wake := wakes()
@@ -135,8 +135,8 @@ func TestDetachCanceled(t *testing.T) {
 	}
 }
 
-// A provider may find a run in progress of an object that was deleted, and cancel it at once. The
-// run is in progress all the same: only its backend can end it.
+// TestFollowAndCancel has a provider that finds a run in progress of a deleted object, and cancels it at once. The
+// run stays in progress until its backend ends it.
 func TestFollowAndCancel(t *testing.T) {
 	for range 100 {
 		p, x := newPlaces(t)
@@ -156,7 +156,7 @@ func TestFollowAndCancel(t *testing.T) {
 	}
 }
 
-// A provider that ends leaves runs in Pods alone. The next one attaches to them.
+// TestDetachAndFollow has a provider that ends and leaves runs in Pods. The next provider follows them.
 func TestDetachAndFollow(t *testing.T) {
 	p, x := newPlaces(t)
 	_, wake := wakes()
@@ -176,11 +176,11 @@ func TestDetachAndFollow(t *testing.T) {
 	p.Stop(t.Context())
 
 	if _, known := p.Report("a"); known || p.Unrecorded() > 0 || len(x.forgotten) > 0 {
-		t.Error("Nothing should be recorded or forgotten of a run that goes on.")
+		t.Error("A run that goes on should be neither recorded nor forgotten.")
 	}
 
 	if !slices.Equal(x.told, []string{"started " + j.ID}) {
-		t.Errorf("Its end is for the next provider to tell: %q", x.told)
+		t.Errorf("The observer of the next provider should get the end: %q", x.told)
 	}
 
 	p, x = newPlaces(t)
@@ -192,11 +192,11 @@ func TestDetachAndFollow(t *testing.T) {
 	p.Follow(j, wake)
 
 	if got := <-x.began; got.Begun == nil {
-		t.Error("The run should say that it has begun.")
+		t.Error("The report should say that the run has begun.")
 	}
 
 	if r, known := p.Report("a"); !known || !r.Attaching || r.Run.Phase != common.PhaseRunning || begin(p, inPod("b"), wake) {
-		t.Errorf("A run that is attached to should have a place, and its report say what the status says: %+v", r)
+		t.Errorf("A followed run should have a place and the report in the status: %+v", r)
 	}
 
 	x.end <- common.PhaseSucceeded
@@ -204,24 +204,24 @@ func TestDetachAndFollow(t *testing.T) {
 	p.Recorded("a", j.ID)
 
 	if !slices.Equal(x.told, []string{"ended " + j.ID}) {
-		t.Errorf("Its start was told: %q", x.told)
+		t.Errorf("The observer should not get its start again: %q", x.told)
 	}
 
 	if id := <-x.forgotten; id != j.ID {
-		t.Errorf("The backend should forget what was recorded, not %q", id)
+		t.Errorf("The backend should clean up the recorded run, not %q", id)
 	}
 }
 
-// A status may be made up, or show a run that has ended as in progress again. That takes no places of others.
+// TestFollowShare has forged statuses with runs in progress, which must not take the places of other tenants.
 func TestFollowShare(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
-		// attached is how many runs of each of two tenants are found.
+		// attached is the number of runs that are found, for each of two tenants.
 		attached int
 		running  int
 	}{
 		"One":  {"A run that the provider has begun has a place.", 1, 2},
-		"Many": {"No tenant has more places than its share.", 5, 2},
+		"Many": {"A tenant does not have more places than its share.", 5, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -248,22 +248,22 @@ func TestFollowShare(t *testing.T) {
 				nothing(p, "c")
 
 				if got := p.Stats()[common.PlacePod].Running; got != tc.running {
-					t.Errorf("%s\nJobs that count: want %d, got %d", tc.reason, tc.running, got)
+					t.Errorf("%s\nPlaces in use: want %d, got %d", tc.reason, tc.running, got)
 				}
 
 				p.Stop(t.Context())
 
 				if got := p.Stats()[common.PlacePod].Running; got != 0 {
-					t.Errorf("%s\nJobs that count in the end: %d", tc.reason, got)
+					t.Errorf("%s\nPlaces in use in the end: %d", tc.reason, got)
 				}
 			})
 		})
 	}
 }
 
-// TestFollowLate has a provider that has just begun to lead see an object as it was a moment ago, and decide on a run of
-// it when the former provider has just begun another. Or it sees a run that has ended since, and then the one that was
-// begun by then. Only one of the two is carried out.
+// TestFollowLate has a new leader with an old version of an object in its cache: it decides on a run of the object
+// although its predecessor has just begun another, or it follows a run that has ended since, and then sees the run that
+// was begun after it. Only one of the two runs is executed.
 func TestFollowLate(t *testing.T) {
 	follow := func(p *Pool, id string) {
 		j := inPod("a")
@@ -273,19 +273,19 @@ func TestFollowLate(t *testing.T) {
 
 	for name, tc := range map[string]struct {
 		reason string
-		// before the run is found.
+		// before acts on the pool before the run is found.
 		before func(p *Pool, x *outliving)
 		want   string
-		// forgotten is how many runs the backend has nothing of any more.
+		// forgotten is the number of runs that the backend has cleaned up.
 		forgotten int
 	}{
-		"Turn":  {"A run that no status shows gives way.", func(p *Pool, _ *outliving) { wait(p, inPod("a"), asleep) }, "former", 0},
-		"Begun": {"One that a status has shown may have begun.", func(p *Pool, _ *outliving) { begin(p, inPod("a"), asleep) }, "run-of-a", 0},
-		"Followed": {"A run that was followed is over.", func(p *Pool, x *outliving) {
+		"Turn":  {"A run that no status shows is dropped.", func(p *Pool, _ *outliving) { wait(p, inPod("a"), asleep) }, "former", 0},
+		"Begun": {"A run that a status has shown may have begun, and is kept.", func(p *Pool, _ *outliving) { begin(p, inPod("a"), asleep) }, "run-of-a", 0},
+		"Followed": {"A followed run is over.", func(p *Pool, x *outliving) {
 			follow(p, "before")
 			<-x.began
 		}, "former", 0},
-		"Ended": {"So it is when its end is known, which could not be recorded.", func(p *Pool, x *outliving) {
+		"Ended": {"A followed run with a known end, which was not recorded, is over.", func(p *Pool, x *outliving) {
 			follow(p, "before")
 			<-x.began
 			x.end <- common.PhaseSucceeded
@@ -310,20 +310,20 @@ func TestFollowLate(t *testing.T) {
 				}
 
 				if got := <-x.began; got.ID != tc.want || began(&x.scripted) {
-					t.Errorf("%s\nwant %q to be carried out alone, got %q", tc.reason, tc.want, got.ID)
+					t.Errorf("%s\nwant only %q to be executed, got %q", tc.reason, tc.want, got.ID)
 				}
 
 				p.Stop(t.Context())
 
 				if got := p.Stats()[common.PlacePod].Running; got != 0 {
-					t.Errorf("%s\nJobs that count in the end: %d", tc.reason, got)
+					t.Errorf("%s\nPlaces in use in the end: %d", tc.reason, got)
 				}
 			})
 		})
 	}
 }
 
-// The backend is told that another run is due in place of one that waits.
+// TestGivesWay has a waiting run that is revoked because another run is due.
 func TestGivesWay(t *testing.T) {
 	p, x := newPlaces(t)
 	x.plans = make(chan string)
@@ -334,7 +334,7 @@ func TestGivesWay(t *testing.T) {
 	}
 
 	<-x.began
-	nothing(p, "a") // It does not wait.
+	nothing(p, "a") // A run that does not wait goes on.
 
 	x.plans <- "waits"
 
@@ -346,7 +346,7 @@ func TestGivesWay(t *testing.T) {
 	await(t, p, "a", woken, common.PhaseCanceled)
 }
 
-// A run that waits for its Pod keeps no other one from a place, and begins when it can.
+// TestLend has a run that waits in its Pod. It does not take a place from another run, and can begin at any time.
 func TestLend(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason    string
@@ -354,9 +354,9 @@ func TestLend(t *testing.T) {
 		perTenant int
 		want      bool
 	}{
-		"Urgent":   {"Its place does not count.", common.TriggerCreated, 2, true},
-		"Periodic": {"Nor does it where the last place is for urgent runs.", common.TriggerPoll, 2, true},
-		"Tenant":   {"It is one of the runs of its tenant.", common.TriggerCreated, 1, false},
+		"Urgent":   {"The place of a waiting run does not count.", common.TriggerCreated, 2, true},
+		"Periodic": {"The place of a waiting run does not count as one for patient runs.", common.TriggerPoll, 2, true},
+		"Tenant":   {"A waiting run counts for its tenant.", common.TriggerCreated, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -375,7 +375,7 @@ func TestLend(t *testing.T) {
 				}
 
 				if !begin("a") || begin("b") {
-					t.Fatal("There should be one place.")
+					t.Fatal("There should be a free place.")
 				}
 
 				x.plans <- "waits"
@@ -383,7 +383,7 @@ func TestLend(t *testing.T) {
 				synctest.Wait()
 
 				if got := begin("b"); got != tc.want {
-					t.Fatalf("%s\nThere is a place: %t", tc.reason, got)
+					t.Fatalf("%s\nThere is a free place: %t", tc.reason, got)
 				}
 
 				x.plans <- ""
@@ -391,13 +391,13 @@ func TestLend(t *testing.T) {
 				synctest.Wait()
 
 				if begin("c") || p.Stats()[common.PlacePod].Running > 1 != tc.want {
-					t.Errorf("%s\nIt counts again once it has begun: %+v", tc.reason, p.Stats())
+					t.Errorf("%s\nIts place should count again once it has begun: %+v", tc.reason, p.Stats())
 				}
 
 				p.Stop(t.Context())
 
 				if got := p.Stats()[common.PlacePod].Running; got != 0 {
-					t.Errorf("%s\nJobs that count in the end: %d", tc.reason, got)
+					t.Errorf("%s\nPlaces in use in the end: %d", tc.reason, got)
 				}
 			})
 		})

@@ -13,11 +13,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 )
 
-// installing has one object wait for its content, until that has ended.
+// installing is an installation for one object, which waits until it has ended.
 type installing struct {
 	ended bool
 	err   error
-	// wake the object that waits; nil when none does.
+	// wake wakes the waiting object; nil if none waits.
 	wake func()
 }
 
@@ -35,8 +35,8 @@ func newInstalling() (*Pool, *scripted, *installing) {
 	return p, s, c
 }
 
-// TestAwait has an object wait for its content before it takes a place, also if it had one before. Its run says what is
-// missing.
+// TestAwait has an object that waits for its content before it takes a place, also if it had a place before. Its run
+// has the error of the installation.
 func TestAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, s, c := newInstalling()
@@ -57,14 +57,14 @@ func TestAwait(t *testing.T) {
 		c.wake()
 
 		if j := <-s.began; !errors.Is(j.Missing, c.err) || c.wake != nil {
-			t.Errorf("The run should know what is missing, and its object wait no more: %v", j.Missing)
+			t.Errorf("The run should have the error, and its object should not wait any more: %v", j.Missing)
 		}
 
 		s.end <- common.PhaseFailed
 	})
 }
 
-// TestAwaitNothing has an object wait for its content no more.
+// TestAwaitNothing has an object that stops waiting for its content.
 func TestAwaitNothing(t *testing.T) {
 	for name, leave := range map[string]func(*Pool){
 		"Withdrawn": func(p *Pool) { nothing(p, "a") },
@@ -81,7 +81,7 @@ func TestAwaitNothing(t *testing.T) {
 		}
 
 		if leave(p); c.wake != nil || p.Stats()[common.PlaceProvider].Installing > 0 {
-			t.Errorf("%s: the object should wait no more", name)
+			t.Errorf("%s: the object should not wait any more", name)
 		}
 
 		if p.Want(Want{UID: "a"}); len(p.entries) > 0 && name != "Canceled" {

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// A counting backend counts the runs in progress and those that have ended, by object.
+// A counting backend counts the runs in progress and the ended runs, by object.
 type counting struct {
 	t                *testing.T
 	limit, perTenant int
@@ -29,7 +29,7 @@ type counting struct {
 	ended   map[types.UID]int
 }
 
-// await the content of a run, now and then, for some time.
+// await lets some runs wait for their content for some time.
 func (c *counting) await(_ types.UID, _ content.Request, wake func()) (ended bool, err error) {
 	if wake == nil || rand.IntN(3) > 0 {
 		return true, nil
@@ -40,7 +40,7 @@ func (c *counting) await(_ types.UID, _ content.Request, wake func()) (ended boo
 	return false, nil
 }
 
-// execute a run, for some time.
+// execute executes a run for some time.
 func (c *counting) execute(ctx context.Context, j runs.Run, _ runs.Watch) runs.Report {
 	c.begin(j)
 	defer c.end(j)
@@ -87,8 +87,8 @@ func (c *counting) end(j runs.Run) {
 	c.ended[j.Object.UID]++
 }
 
-// TestFairness submits runs at random, most of them periodic, more than can be
-// carried out.
+// TestFairness submits random runs, most of them periodic, more than the pool can
+// execute.
 func TestFairness(t *testing.T) {
 	triggers := []common.RunTrigger{
 		common.TriggerPoll, common.TriggerPoll, common.TriggerPoll, common.TriggerRetry,
@@ -118,7 +118,7 @@ func TestFairness(t *testing.T) {
 					time.Sleep(time.Duration(rand.IntN(2000/limit)) * time.Millisecond)
 				}
 
-				// Nothing new comes, and everything ends.
+				// Without new runs, all runs end.
 				time.Sleep(time.Hour)
 
 				if n := p.Unrecorded(); n > 0 {
@@ -127,7 +127,7 @@ func TestFairness(t *testing.T) {
 
 				for _, uid := range []types.UID{"0", "25", "49"} {
 					if c.ended[uid] == 0 {
-						t.Errorf("%q was never carried out", uid)
+						t.Errorf("no run of %q was executed", uid)
 					}
 				}
 
@@ -137,7 +137,7 @@ func TestFairness(t *testing.T) {
 	}
 }
 
-// TestOrder has runs wait together, in front of a pool with one place.
+// TestOrder has several runs that wait in a pool with one place.
 func TestOrder(t *testing.T) {
 	of := func(namespace, uid string, trigger common.RunTrigger) runs.Run {
 		j := newRun(uid, trigger)
@@ -157,7 +157,7 @@ func TestOrder(t *testing.T) {
 		want   string
 	}{
 		"Urgent": {
-			"Every fourth place is for what can wait, so that it does not wait for ever.",
+			"Every fourth place is for patient runs, so that they do not wait for ever.",
 			[]runs.Run{poll("p1"), poll("p2"), urgent("u1"), urgent("u2"), urgent("u3"), urgent("u4"), urgent("u5")},
 			"u1 u2 p1 u3 u4 u5 p2",
 		},
@@ -203,7 +203,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestUrgentPlace keeps the last place free of what can wait.
+// TestUrgentPlace has patient runs, which do not get the last place.
 func TestUrgentPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted()
@@ -214,13 +214,13 @@ func TestUrgentPlace(t *testing.T) {
 		enter(p, newRun("poll2", common.TriggerPoll), asleep)
 
 		if began(s) {
-			t.Error("The last place should be kept for something urgent.")
+			t.Error("The last place should be kept for an urgent run.")
 		}
 
 		enter(p, newRun("urgent", common.TriggerDeleted), asleep)
 
 		if j := <-s.began; j.Object.UID != "urgent" {
-			t.Errorf("What is urgent should begin at once, not %s", j.Object.UID)
+			t.Errorf("An urgent run should begin at once, not %s", j.Object.UID)
 		}
 
 		s.end <- common.PhaseSucceeded

@@ -10,27 +10,27 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// Pauses between the times at which an object is told what is new. Each update of a composed resource takes a token of
-// the circuit breaker of its composite resource, which all composed resources share: 50 at once, then one every 2 s.
+// Pauses between status updates of an object. Each update of a composed resource takes a token of the circuit breaker
+// of its XR, which all its composed resources share: a burst of 50, then one every 2 s.
 const (
 	phasePause = 3 * time.Second
 	firstPause = 10 * time.Second
 	lastPause  = time.Minute
 )
 
-// News of a run, the least urgent first.
+// news are the types of changes in a report, the least urgent first.
 type news int
 
 const (
-	// progressed to another task.
+	// progressed means that another task runs.
 	progressed news = iota
-	// reported by the content.
+	// reported means that the content has reported values.
 	reported
-	// entered a phase.
+	// entered means that the run has entered another phase.
 	entered
 )
 
-// newsOf returns what is new in a report of a run, compared to the last one.
+// newsOf returns the most urgent change in a report of a run since the last one.
 func newsOf(last, now runs.Report) news {
 	same := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 
@@ -46,8 +46,9 @@ func newsOf(last, now runs.Report) news {
 	return progressed
 }
 
-// due is when an object is told its news: a phase when it has lasted for a moment, the first report of its content at
-// once and later ones after a pause, and progress the more seldom the longer the run takes.
+// due returns the time at which an object is woken for news: a new phase after phasePause, the first report of the
+// content at once and later reports after firstPause, and progress after a pause that grows with the duration of the
+// run.
 func (e *entry) due(n news) time.Time {
 	switch {
 	case n == entered:
@@ -61,8 +62,8 @@ func (e *entry) due(n news) time.Time {
 	return e.told.Add(min(max(e.told.Sub(e.begun)/2, firstPause), lastPause))
 }
 
-// tell the object its news when they are due, unless it is told something before. The start of a run and its end are
-// told at once.
+// tell wakes the object when news are due, unless it is woken earlier. The start and the end of a run wake it at once,
+// without tell.
 func (e *entry) tell(n news) {
 	at := e.due(n)
 	if !e.at.IsZero() && !at.Before(e.at) {

@@ -1,13 +1,12 @@
-// Package pool schedules runs: a bounded number is carried out at a time, never two of
-// one object, and namespaces take turns. Each reconcile tells it what its object wants,
-// and is told what there is to show; the run begins once the status shows it. A backend
-// carries the run out.
+// Package pool schedules runs. The number of runs at a time is limited, an object has one run at a time, and tenants
+// take turns. Each reconcile calls Want with the run that its object needs, and writes the returned report into the
+// status. The run begins once the status shows it. A backend executes it.
 //
-//	Want      a run is wanted: its object waits for its content, and for its turn
-//	Want      its turn has come: the report has a start, and the status is to show it
+//	Want      the object waits for its content, and for its turn
+//	Want      its turn has come: the report has a start time, which must be written into the status
 //	Want      the status shows the run: it begins
-//	Report    the object is woken when there is news, until the run has ended
-//	Recorded  the status shows the end
+//	Report    the object is woken for news until the run has ended
+//	Recorded  the status shows the end of the run
 package pool
 
 import (
@@ -26,34 +25,34 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// reservationLimit is how long a free place is kept for an object that has its turn, until its status shows the run.
+// reservationLimit is the time for which a free place is reserved for an object until its status shows the run.
 const reservationLimit = 15 * time.Second
 
 // maxGone is the number of deleted objects that are remembered.
 const maxGone = 1024
 
-// A Pool schedules runs. Objects wait for a place, not runs: the reconcile of an object
-// that was given a place decides with the inputs of that moment whether it takes it. The
-// pool remembers the report of each run until the status shows its end.
+// A Pool schedules runs. Objects wait for a place, and not runs: when an object gets a place, its reconcile decides
+// with the present inputs whether it takes the place. The pool keeps the report of each run until the status shows its
+// end.
 type Pool struct {
-	// leads is false when another provider may carry out runs.
+	// leads returns false when another provider may execute runs.
 	leads    func() bool
 	observer Observer
 
-	// provider is done, and leave makes it so, once the pool takes no more runs.
-	provider context.Context //nolint:containedctx // It is not that of a call.
+	// provider is done once the pool accepts no more runs. leave ends it.
+	provider context.Context //nolint:containedctx // It outlives calls.
 	leave    context.CancelFunc
 
 	mu      sync.Mutex
 	entries map[types.UID]*entry
 	queues  map[common.Place]*queue
-	// work waits for all runs in progress.
+	// work counts the runs in progress.
 	work sync.WaitGroup
-	// gone has the uids of the objects that were deleted last.
+	// gone has the UIDs of the last deleted objects.
 	gone *lru.Cache
 }
 
-// An Observer is told of runs.
+// An Observer is notified of runs.
 type Observer interface {
 	// Started is called once, when a run begins. It does not block.
 	Started(r runs.Run)
@@ -61,21 +60,22 @@ type Observer interface {
 	Ended(r runs.Run, report runs.Report, took time.Duration)
 }
 
-// A Place where runs are carried out.
+// A Place is a backend with limits.
 type Place struct {
-	// Execute a run.
+	// Execute executes a run.
 	Execute runs.Execute
-	// Await the content of a run before it takes a place, see content.Store; nil if runs do not wait for theirs.
+	// Await installs the content of a run before the run takes a place, see content.Store; nil if runs do not wait for it.
 	Await func(object types.UID, r content.Request, wake func()) (ended bool, err error)
-	// Recorded says that the status of an object shows the end of a run; nil if nothing of a run is left by then.
+	// Recorded is called once the status of an object shows the end of a run; nil for a backend that has nothing to clean
+	// up.
 	Recorded func(uid types.UID, runID string)
-	// Runs at a time at most. If it is more than one, one of the places is for urgent runs only.
+	// Runs is the largest number of runs at a time. If it is more than one, one of the places is for urgent runs only.
 	Runs int
-	// PerTenant is the number of runs of one tenant at most.
+	// PerTenant is the largest number of runs of one tenant.
 	PerTenant int
 }
 
-// An entry is an object that waits for a place, or has a run that is carried out.
+// An entry is an object with a run that waits or has begun.
 type entry struct {
 	uid    types.UID
 	tenant string
@@ -87,29 +87,28 @@ type entry struct {
 
 	// installing is true while the object waits for its content.
 	installing bool
-	// reservation of a place, which its timer ends; nil when no place is kept for the object.
+	// reservation is the timer of a reserved place; nil if no place is reserved for the object.
 	reservation *time.Timer
-	// start of the run that the status is to show since its turn has come, or that it shows still; nil for none.
+	// start is the start time that the status shows or must show once the turn of the object has come; nil for none.
 	start *metav1.Time
-
-	// run that has taken its place, and what cancels it; nil before that.
+	// run is the run that has begun, and cancel cancels it; nil before that.
 	run    runs.Run
 	cancel context.CancelFunc
-	// wanted is done, and revoke makes it so, when another run is due in place of this one.
-	wanted context.Context //nolint:containedctx // It is not that of the run.
+	// wanted is done when another run is due instead of this one. revoke ends it.
+	wanted context.Context //nolint:containedctx // The run has another context.
 	revoke context.CancelFunc
-	// lent is true while the run waits in its Pod, so that its place does not count: then there may be more runs than
-	// places. Its tenant keeps its share, so that its runs do not fill the cluster while they wait.
+	// lent is true while the run waits in its Pod, so that its place does not count: there may be more runs than places.
+	// It still counts for its tenant, so that waiting runs do not fill the cluster.
 	lent bool
-	// begun is when the run was, told when its object was told something last, and at when it is woken for more; zero
-	// if it is not. Reported is true once there was a report of its content.
+	// begun is the start of the run, told the time of the last report to its object, and at the time at which the object
+	// is woken for news; zero for none. reported is true after the first report of the content.
 	begun, told, at time.Time
 	reported        bool
-	// abandoned is true for an object that is gone.
+	// abandoned is true if the object is gone.
 	abandoned bool
 }
 
-// New returns a pool of places, in which nothing begins while leads is false.
+// New returns a pool of places. Runs do not begin while leads returns false.
 func New(places map[common.Place]Place, leads func() bool, o Observer) *Pool {
 	p := &Pool{
 		leads: leads, observer: o, entries: map[types.UID]*entry{}, queues: map[common.Place]*queue{},
@@ -124,30 +123,30 @@ func New(places map[common.Place]Place, leads func() bool, o Observer) *Pool {
 	return p
 }
 
-// A Want is what an object wants, as one look at it has found. The next one replaces it.
+// A Want is the decision of a reconcile of an object. It replaces the previous one.
 type Want struct {
 	// UID of the object.
 	UID types.UID
-	// Run that is to begin; nil if none is.
+	// Run is the wanted run; nil for none.
 	Run *runs.Run
-	// Shown is the run that the status shows; nil if it shows none.
+	// Shown is the run in the status; nil for none.
 	Shown *common.Run
-	// Keep a run that waits in its Pod, as its report says with its plan, also if another one is wanted, or none.
-	// Otherwise it gives way, and goes on only if it has begun meanwhile.
+	// Keep is true to keep a run that waits in its Pod, and so has a plan in its report, although another run or none is
+	// wanted. Otherwise such a run is revoked, and goes on only if it has already begun.
 	Keep bool
-	// End the run, also if it has begun, or waits. It is over only when its report says so.
+	// End is true to end the run in any state. The run is over only once its report says so.
 	End bool
-	// Gone is true for an object that is gone: its run is ended, and forgotten once it is over.
+	// Gone is true for an object that is gone: its run is ended, and then forgotten.
 	Gone bool
-	// Wake is called whenever there is something new to report, and must not block. The object is to be looked at after a
-	// while, unless it is before.
+	// Wake is called for news, and must not block. The object must be reconciled after a time, unless it is reconciled
+	// earlier.
 	Wake func(after time.Duration)
 }
 
-// Want says what an object wants. It returns the report to show, and whether its run has begun. Without a run, the run
-// of the report has no id. A run that does not begin yet waits until its content is installed and its turn comes: then
-// its run has a start, and it begins when the status shows that. Otherwise a run would be unknown to the next process
-// if this one were killed. Nothing is kept of a run that waits but its report.
+// Want takes the decision of a reconcile. It returns the report for the status, and whether the run has begun. Without
+// a run, the run of the report has no id. A run waits until its content is installed and its turn has come. Then its
+// report has a start time, and the run begins once the status shows it: otherwise the next process would not know the
+// run if this one was killed. The pool keeps only the report of a waiting run.
 func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 	var (
 		q        *queue
@@ -157,13 +156,13 @@ func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 	if w.Run != nil {
 		q, r = p.queues[w.Run.Place()], w.Run.Report()
 		r.Waits = true
-		required, _ = w.Run.Requires() // The run reports a mistake.
+		required, _ = w.Run.Requires() // The run reports the error.
 	}
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	// A reconcile that began before the object was gone may still want a run. No reconcile would follow that wants none.
+	// A reconcile that began before the object was gone may still want a run, and no further reconcile would withdraw it.
 	_, gone := p.gone.Get(w.UID)
 	e, known := p.entries[w.UID]
 
@@ -188,7 +187,7 @@ func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 		e.forgetStart(w.Shown)
 		p.withdraw(e)
 
-		// What the status shows is known until it does not show it any more.
+		// The entry stays as long as the status shows its run.
 		if w.Shown == nil || w.Shown.ID != e.report.Run.ID {
 			delete(p.entries, w.UID)
 		}
@@ -199,7 +198,7 @@ func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 	case !known:
 		e = &entry{uid: w.UID, tenant: w.Run.Object.Tenant(), queue: q}
 		p.entries[w.UID] = e
-	case e.queue != q: // The configuration may say another place than when the object began to wait.
+	case e.queue != q: // The configuration has changed the place of the waiting object.
 		p.withdraw(e)
 		e.queue = q
 	}
@@ -209,7 +208,7 @@ func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 
 	switch {
 	case p.Stopping():
-	case e.awaits(&run, required):
+	case e.awaitsContent(&run, required):
 		e.report.Run.Phase = common.PhaseInstalling
 
 		p.dequeue(e)
@@ -230,19 +229,20 @@ func (p *Pool) Want(w Want) (r runs.Report, begun bool) {
 		return e.report, false
 	}
 
-	// It begins in the place that was kept for it.
+	// The run begins in the reserved place.
 	e.reservation.Stop()
 	e.reservation = nil
 	run.Queued = e.queued
 
-	e.awaitNothing()
+	e.stopAwaiting()
 	p.begin(e, run)
 
 	return e.report, true
 }
 
-// awaits is true for an object whose content is being installed. If it cannot be, its run says why.
-func (e *entry) awaits(r *runs.Run, required content.Request) bool {
+// awaitsContent is true while the content of an object is being installed. An error of the installation is stored in
+// the run.
+func (e *entry) awaitsContent(r *runs.Run, required content.Request) bool {
 	wake := e.wake
 	ended, err := e.queue.Await(e.uid, required, func() { wake(0) })
 	e.installing, r.Missing = !ended, err
@@ -250,20 +250,20 @@ func (e *entry) awaits(r *runs.Run, required content.Request) bool {
 	return e.installing
 }
 
-// awaitNothing any more.
-func (e *entry) awaitNothing() {
+// stopAwaiting stops waiting for content.
+func (e *entry) stopAwaiting() {
 	_, _ = e.queue.Await(e.uid, content.Request{}, nil)
 	e.installing = false
 }
 
-// forgetStart of a run that has no turn any more, unless the status shows it still.
+// forgetStart clears the start time of a run without a place, unless the status still shows it.
 func (e *entry) forgetStart(shown *common.Run) {
 	if shown == nil || shown.ID != e.report.Run.ID || shown.StartTime == nil {
 		e.start = nil
 	}
 }
 
-// heed what an object wants of its run, if that has begun.
+// heed cancels or revokes a run that has begun, if the object wants that.
 func (e *entry) heed(w Want) {
 	switch {
 	case e.cancel == nil:
@@ -274,7 +274,7 @@ func (e *entry) heed(w Want) {
 	}
 }
 
-// enqueue an object, or leave it where it waits.
+// enqueue adds an object to the queue of a class, unless it is already there.
 func (p *Pool) enqueue(e *entry, c runs.Class) {
 	if q := e.queue; e.class != c || !slices.Contains(q.waiting[c], e) {
 		q.drop(e)
@@ -285,9 +285,9 @@ func (p *Pool) enqueue(e *entry, c runs.Class) {
 	p.dispatch(e)
 }
 
-// Follow a run that a former provider has begun. It takes a place at once, since it may have one already, but no tenant
-// has more than its share of those: the status may be made up, or show a run that has ended.
-// Until more is known, its report says that it is in progress.
+// Follow follows a run that the predecessor has begun. The run takes a place at once, within the share of its tenant:
+// the status may be forged, or show a run that has ended. Until its backend reports, the report is that of a run in
+// progress.
 func (p *Pool) Follow(r runs.Run, wake func(after time.Duration)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -302,8 +302,8 @@ func (p *Pool) Follow(r runs.Run, wake func(after time.Duration)) {
 		return
 	}
 
-	// The cache did not show the run yet when another one was decided on, which no status shows, or was followed, which
-	// is over then.
+	// The entry comes from an older version of the object in the cache: a run that no status shows, or a followed run that
+	// is over.
 	p.abandon(e)
 
 	e = &entry{
@@ -320,7 +320,7 @@ func (p *Pool) Follow(r runs.Run, wake func(after time.Duration)) {
 	p.dispatch(nil)
 }
 
-// begin to carry a run out.
+// begin starts the execution of a run.
 func (p *Pool) begin(e *entry, r runs.Run) {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.run, e.report.Waits, e.cancel = r, false, cancel
@@ -330,7 +330,7 @@ func (p *Pool) begin(e *entry, r runs.Run) {
 	p.work.Go(func() { p.carryOut(ctx, e) })
 }
 
-// Report tells an object what is known of its run; false if nothing is.
+// Report returns the report of the run of an object; false if there is none.
 func (p *Pool) Report(uid types.UID) (runs.Report, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -345,7 +345,7 @@ func (p *Pool) Report(uid types.UID) (runs.Report, bool) {
 	return e.report, true
 }
 
-// Recorded says that the status shows the end of a run, of which nothing has to be known any more.
+// Recorded forgets a run once the status shows its end.
 func (p *Pool) Recorded(uid types.UID, runID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -355,7 +355,7 @@ func (p *Pool) Recorded(uid types.UID, runID string) {
 	}
 }
 
-// forget a run that has ended.
+// forget removes a run that has ended, and calls Recorded of its place.
 func (p *Pool) forget(e *entry) {
 	if !e.report.Run.Phase.Finished() {
 		return
@@ -366,7 +366,7 @@ func (p *Pool) forget(e *entry) {
 	}
 }
 
-// abandon the run of an object that is gone, if there is one.
+// abandon ends and forgets the run of an object that is gone, if any.
 func (p *Pool) abandon(e *entry) {
 	switch {
 	case e == nil:
@@ -380,14 +380,14 @@ func (p *Pool) abandon(e *entry) {
 	}
 }
 
-// withdraw an object that waits for its content or its turn. Another one gets the place that is kept for it.
+// withdraw removes an object that waits for its content or its turn. Another object gets its reserved place.
 func (p *Pool) withdraw(e *entry) {
-	e.awaitNothing()
+	e.stopAwaiting()
 	p.dequeue(e)
 	p.dispatch(nil)
 }
 
-// dequeue takes an object out of the queue, or frees the place that is kept for it.
+// dequeue removes an object from the queue, and frees its reserved place.
 func (p *Pool) dequeue(e *entry) {
 	e.queue.drop(e)
 
@@ -398,10 +398,9 @@ func (p *Pool) dequeue(e *entry) {
 	}
 }
 
-// Stop taking runs, drop those that have not begun, leave those that outlive the provider, and
-// wait for the others. When the context is done the others are canceled, and waited for still.
-// An object is woken for a run that was dropped only if its status may show a start. The next process wants the run
-// again.
+// Stop stops accepting runs, drops runs that have not begun, leaves runs that outlive the provider, and waits for the
+// others. The end of the context cancels the others; Stop still waits for them. The object of a dropped run is woken
+// only if its status may show a start time. The next process wants the run again.
 func (p *Pool) Stop(ctx context.Context) {
 	p.stopTaking()
 	defer context.AfterFunc(ctx, p.cancelAll)()
@@ -420,18 +419,17 @@ func (p *Pool) cancelAll() {
 	}
 }
 
-// Stats of a queue at one moment.
+// Stats has the present numbers of runs of a queue.
 type Stats struct {
-	// Urgent runs that wait for their turn, and Patient ones: retries and periodic
-	// ones.
+	// Urgent and Patient are the numbers of runs that wait for their turn. Retries and periodic runs are patient.
 	Urgent, Patient int
-	// Installing runs wait for their content.
+	// Installing is the number of runs that wait for their content.
 	Installing int
-	// Running runs, and how many may run at a time.
+	// Running is the number of runs in progress, and Limit the largest number.
 	Running, Limit int
 }
 
-// Stats of the queues, by their places.
+// Stats returns the statistics of the queues by place.
 func (p *Pool) Stats() map[common.Place]Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -455,7 +453,7 @@ func (p *Pool) Stats() map[common.Place]Stats {
 	return all
 }
 
-// Unrecorded is the number of runs that have begun, or are shown so, and have no recorded end yet.
+// Unrecorded returns the number of runs that have begun, or have a start time in the status, and have no recorded end.
 func (p *Pool) Unrecorded() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -471,11 +469,10 @@ func (p *Pool) Unrecorded() int {
 	return n
 }
 
-// Stopping is true once the pool takes no more runs.
+// Stopping is true once the pool accepts no more runs.
 func (p *Pool) Stopping() bool { return p.provider.Err() != nil }
 
-// stopTaking refuses new runs from now on, drops those that have not begun, and leaves those
-// that outlive the provider.
+// stopTaking stops accepting runs, drops runs that have not begun, and leaves runs that outlive the provider.
 func (p *Pool) stopTaking() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -488,12 +485,12 @@ func (p *Pool) stopTaking() {
 		}
 
 		if p.withdraw(e); e.start != nil {
-			e.wake(0) // Its status may show that it has begun.
+			e.wake(0) // The status may have a start time.
 		}
 	}
 }
 
-// dispatch gives free places to objects that wait, and wakes these, except one that is looked at now.
+// dispatch gives free places to waiting objects, and wakes them, except the one that is being reconciled.
 func (p *Pool) dispatch(but *entry) {
 	for _, q := range p.queues {
 		for !p.Stopping() {
@@ -515,7 +512,7 @@ func (p *Pool) dispatch(but *entry) {
 	}
 }
 
-// reserve a place for an object, for reservationLimit.
+// reserve reserves a place for an object for reservationLimit.
 func (p *Pool) reserve(e *entry) {
 	var t *time.Timer
 
@@ -523,7 +520,7 @@ func (p *Pool) reserve(e *entry) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 
-		// The object may have another reservation by now.
+		// The object may have another reservation now.
 		if e.reservation == t {
 			p.withdraw(e)
 			e.wake(0)
@@ -532,7 +529,7 @@ func (p *Pool) reserve(e *entry) {
 	e.reservation = t
 }
 
-// carryOut a run that has its place, to its end, and free the place. The backend blocks meanwhile.
+// carryOut executes a run to its end, and then frees its place.
 func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	run, start := e.run, e.begun
 
@@ -546,7 +543,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 		Provider: p.provider, Wanted: e.wanted, Progress: func(r runs.Report) { p.progress(e, r) },
 	})
 
-	// The next provider reports a run that was left to it.
+	// The next provider follows a run that was left.
 	detached := !report.Run.Phase.Finished()
 	if !detached {
 		p.observer.Ended(run, report, time.Since(start))
@@ -559,7 +556,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	e.revoke()
 	e.report, e.report.Tail = report, nil
 
-	// Its inputs take memory, and hold secrets.
+	// The inputs need memory, and contain secrets.
 	e.run = runs.Run{Begun: run.Begun}
 
 	if e.abandoned && !detached {
@@ -579,7 +576,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	p.dispatch(nil)
 }
 
-// progress of a run, as its backend reports it: it is kept for the next reconcile, and the object told in time.
+// progress stores a report of the backend for the next reconcile, and wakes the object in time.
 func (p *Pool) progress(e *entry, r runs.Report) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

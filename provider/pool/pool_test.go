@@ -19,16 +19,16 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// leading is true in tests in which no other provider may lead.
+// leading is always true: no other provider may lead.
 func leading() bool { return true }
 
-// silent observers are told of runs.
+// silent is an Observer that does nothing.
 type silent struct{}
 
 func (silent) Started(runs.Run)                           {}
 func (silent) Ended(runs.Run, runs.Report, time.Duration) {}
 
-// scripted carries out runs as the test tells it to.
+// scripted is a backend that the test controls.
 type scripted struct {
 	began chan runs.Run
 	end   chan common.RunPhase
@@ -60,7 +60,7 @@ func newRun(uid string, trigger common.RunTrigger) runs.Run {
 	}
 }
 
-// enter a run, as reconcilers do: they want it each time when the object is woken, and show what there is to show.
+// enter wants a run like a reconciler: each time when the object is woken, with the last report as the status.
 func enter(p *Pool, j runs.Run, wake func(time.Duration)) {
 	var woken func(time.Duration)
 
@@ -77,7 +77,7 @@ func enter(p *Pool, j runs.Run, wake func(time.Duration)) {
 	begin(p, j, woken)
 }
 
-// begin a run, if its turn has come.
+// begin begins a run if its turn has come.
 func begin(p *Pool, j runs.Run, wake func(time.Duration)) bool {
 	r := wait(p, j, wake)
 	if r.Run.StartTime == nil {
@@ -89,22 +89,22 @@ func begin(p *Pool, j runs.Run, wake func(time.Duration)) bool {
 	return begun
 }
 
-// wait for the turn of a run, and return what is to be shown. It has a start if the turn has come.
+// wait wants a run, and returns its report. It has a start time if its turn has come.
 func wait(p *Pool, j runs.Run, wake func(time.Duration)) runs.Report {
 	r, _ := p.Want(Want{UID: j.Object.UID, Run: &j, Wake: wake})
 
 	return r
 }
 
-// nothing is wanted of an object, which shows the run that its tests begin.
+// nothing wants no run for an object with the run of the test in its status.
 func nothing(p *Pool, uid string) {
 	p.Want(Want{UID: types.UID(uid), Shown: &common.Run{ID: "run-of-" + uid}})
 }
 
-// end the run of an object.
+// end ends the run of an object.
 func end(p *Pool, uid string) { p.Want(Want{UID: types.UID(uid), End: true}) }
 
-// await the wake-up that reports a phase.
+// await waits for a wake-up with a phase in the report.
 func await(t *testing.T, p *Pool, uid string, woken <-chan struct{}, want common.RunPhase) {
 	t.Helper()
 
@@ -126,7 +126,7 @@ func wakes() (chan struct{}, func(time.Duration)) {
 	return c, func(after time.Duration) { time.AfterFunc(after, func() { c <- struct{}{} }) }
 }
 
-// asleep is an object that nothing wakes.
+// asleep ignores wake-ups.
 func asleep(time.Duration) {}
 
 func TestOneJobOfAnObject(t *testing.T) {
@@ -149,7 +149,7 @@ func TestOneJobOfAnObject(t *testing.T) {
 		p.Recorded("a", "run-of-a")
 
 		if _, known := p.Report("a"); !known {
-			t.Error("A run that runs should not be forgotten.")
+			t.Error("A run in progress should not be forgotten.")
 		}
 
 		s.end <- common.PhaseSucceeded
@@ -163,7 +163,7 @@ func TestOneJobOfAnObject(t *testing.T) {
 		p.Recorded("a", "another")
 
 		if _, known := p.Report("a"); !known {
-			t.Error("A result should be kept until its own run is named.")
+			t.Error("A result should be kept until its own run is recorded.")
 		}
 
 		p.Recorded("a", "run-of-a")
@@ -174,7 +174,8 @@ func TestOneJobOfAnObject(t *testing.T) {
 	})
 }
 
-// occupied is a pool with one place, in which the run of a has begun, and that of b waits. It tells when they are woken.
+// occupied returns a pool with one place, in which the run of a has begun, and the run of b waits. The channels receive
+// their wake-ups.
 func occupied() (p *Pool, s *scripted, a, b chan struct{}) {
 	s = newScripted()
 	p = newPool(1, 1, s.execute)
@@ -226,7 +227,7 @@ func TestGone(t *testing.T) {
 	}
 
 	if begin(p, newRun("a", common.TriggerCreated), asleep) {
-		t.Error("A reconcile that began before should get no run for an object that is gone.")
+		t.Error("A reconcile that began earlier should not get a run for an object that is gone.")
 	}
 }
 
@@ -238,7 +239,7 @@ func TestNothing(t *testing.T) {
 	}
 
 	if r, known := p.Report("b"); p.Stats()[common.PlaceProvider].Urgent != 0 || !known || !r.Waits {
-		t.Errorf("A run that was withdrawn should not wait any more, and be known for as long as its object may show it, got %+v", r.Run)
+		t.Errorf("A withdrawn run should not wait, and be kept as long as its object may show it, got %+v", r.Run)
 	}
 
 	if r, _ := p.Report("a"); r.Run.Phase != common.PhaseRunning {
@@ -250,13 +251,13 @@ func TestNothing(t *testing.T) {
 	await(t, p, "a", woken, common.PhaseSucceeded)
 
 	if p.Want(Want{UID: "b"}); len(p.entries) != 1 {
-		t.Errorf("A run that its object does not show any more should be forgotten: %+v", p.entries)
+		t.Errorf("A withdrawn run that its object does not show should be forgotten: %+v", p.entries)
 	}
 
 	enter(p, newRun("b", common.TriggerChanged), asleep)
 
 	if j := <-s.began; j.Trigger != common.TriggerChanged {
-		t.Errorf("The run that was withdrawn should not begin, got %s", j.Trigger)
+		t.Errorf("The withdrawn run should not begin, got %s", j.Trigger)
 	}
 }
 
@@ -276,7 +277,7 @@ func TestStop(t *testing.T) {
 	}
 
 	if r := wait(p, newRun("c", common.TriggerCreated), asleep); r.Run.ID != "" {
-		t.Error("A pool that stops should take no runs.")
+		t.Error("A stopping pool should not accept runs.")
 	}
 
 	// The grace period is over.
@@ -286,16 +287,16 @@ func TestStop(t *testing.T) {
 	await(t, p, "a", woken, common.PhaseCanceled)
 
 	if got := p.Unrecorded(); got != 1 {
-		t.Errorf("The result of the one that had begun should wait to be taken, got %d.", got)
+		t.Errorf("The result of the run that had begun should be kept, got %d.", got)
 	}
 
 	if r, _ := p.Report("b"); len(queued) > 0 || r.Run.Phase != common.PhaseQueued {
-		t.Errorf("Nothing has happened to an object whose run has not begun: it was woken %d times, got %s.", len(queued), r.Run.Phase)
+		t.Errorf("An object with a run that has not begun should not be woken: it was woken %d times, got %s.", len(queued), r.Run.Phase)
 	}
 }
 
-// TestNews lets a run go on in a time of its own, and looks at when its object
-// is woken, and for what.
+// TestNews has a run with reports at certain times, and records when its object
+// is woken, and with which report.
 func TestNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type told struct {
@@ -322,16 +323,16 @@ func TestNews(t *testing.T) {
 			}{
 				{0, phase(common.PhaseRunning)},
 				{1, task("one")},
-				{2, outputs("two", "1")}, // The first report of the content does not wait.
+				{2, outputs("two", "1")}, // The first report of the content is due at once.
 				{3, outputs("three", "2")},
 				{4, outputs("four", "3")},
 				{5, task("five")},
-				{65, task("six")}, // One task has taken long, with no news.
+				{65, task("six")}, // A long task, without news.
 				{70, func(r *runs.Report) { r.Reported.Conditions = []xpv2.Condition{{Type: "Up"}} }},
 				{76, func(r *runs.Report) { r.Reported.Status = json.RawMessage("{}") }},
-				{86, phase(common.PhaseInstalling)}, // A phase is told when it has lasted for a moment.
-				{89, task("seven")},                 // Progress waits the longer the longer the run takes.
-				{133, task("eight")},                // But for a minute at most.
+				{86, phase(common.PhaseInstalling)}, // A phase is due after a short time.
+				{89, task("seven")},                 // The pause of progress grows with the duration of the run.
+				{133, task("eight")},                // The pause is a minute at most.
 				{193, phase(common.PhaseSucceeded)},
 			} {
 				time.Sleep(time.Until(start.Add(time.Duration(step.at) * time.Second)))
@@ -379,7 +380,7 @@ func TestNews(t *testing.T) {
 			{193, common.PhaseSucceeded, "eight", "3"},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("News should be told when it is time, also when nothing else happens.\n-want, +got:\n%s", diff)
+			t.Errorf("The object should be woken when its news are due.\n-want, +got:\n%s", diff)
 		}
 	})
 }

@@ -10,22 +10,22 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/share"
 )
 
-// fairness bounds how long a run waits: of the places that become free, one in four goes
-// to a retry before urgent runs, and one in four of these to a periodic run first.
+// fairness limits the waiting time of runs: every fourth free place goes to a retry before urgent runs, and every
+// fourth of these to a periodic run.
 const fairness = 4
 
-// A queue of objects that wait for a place, and those that have one. Urgent runs go before retries, and these
-// before periodic ones. Within a class the tenant that has the fewest places goes first, then
-// the tenant that was served longest ago, then the object that came first.
+// A queue has the objects that wait for a place, and those that have one. Urgent runs precede retries, and retries
+// precede periodic runs. Within a class, the tenant with the fewest places is first, then the tenant that was served
+// longest ago, then the object that has waited longest.
 type queue struct {
 	Place
 
 	waiting [runs.Classes][]*entry
-	// places that are taken, or kept for an object.
+	// places are the taken and reserved places.
 	places map[*entry]bool
-	// taken is how many places were given away so far.
+	// taken is the number of places that were given so far.
 	taken int
-	// shares of the tenants in the places.
+	// shares are the shares of the tenants in the places.
 	shares *share.Shares
 }
 
@@ -41,7 +41,7 @@ func newQueue(p Place) *queue {
 	return &queue{Place: p, places: map[*entry]bool{}, shares: share.NewShares(p.PerTenant)}
 }
 
-// running is the number of places without those that are lent, and how many of these have runs that are not urgent.
+// running returns the number of places in use without lent ones, and the number of those with runs that are not urgent.
 func (q *queue) running() (all, patient int) {
 	for e := range q.places {
 		if e.lent {
@@ -56,13 +56,13 @@ func (q *queue) running() (all, patient int) {
 	return all, patient
 }
 
-// drop an object, if it waits.
+// drop removes an object from the waiting ones.
 func (q *queue) drop(e *entry) {
 	q.waiting[e.class] = slices.DeleteFunc(q.waiting[e.class], func(o *entry) bool { return o == e })
 }
 
-// next takes the object that gets the next place out of the queue; nil if none may have
-// it. Only an urgent run may have the last place.
+// next removes the object that gets the next place from the waiting ones, and returns it; nil for none. Only an urgent
+// run may have the last place.
 func (q *queue) next() *entry {
 	all, patient := q.running()
 	if all >= q.Runs {
@@ -88,7 +88,7 @@ func (q *queue) next() *entry {
 	return nil
 }
 
-// order of the classes for the next place.
+// order returns the precedence of the classes for the next place.
 func (q *queue) order() []runs.Class {
 	switch n := q.taken + 1; {
 	case n%(fairness*fairness) == 0:
@@ -106,7 +106,7 @@ func (q *queue) take(e *entry) {
 	q.shares.Give(e.tenant)
 }
 
-// free the place of an object, if it has one.
+// free frees the place of an object, if it has one.
 func (q *queue) free(e *entry) {
 	if q.places[e] {
 		delete(q.places, e)

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// newApply is a run that may change something.
+// newApply returns an apply.
 func newApply(uid string) runs.Run {
 	j := newRun(uid, common.TriggerCreated)
 	j.Mode = common.ModeApply
@@ -32,23 +32,23 @@ func began(s *scripted) bool {
 func TestShown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
-		// shown is what the status shows of the run that is to be shown.
+		// shown returns the run in the status, given the run of the report.
 		shown func(r common.Run) *common.Run
 		want  bool
 	}{
 		"Shown":   {"A run should begin once the status shows it.", func(r common.Run) *common.Run { return r.DeepCopy() }, true},
-		"Nothing": {"It should not before.", func(common.Run) *common.Run { return nil }, false},
-		"Waits": {"That it waits is not that it begins.", func(r common.Run) *common.Run {
+		"Nothing": {"A run should not begin before the status shows it.", func(common.Run) *common.Run { return nil }, false},
+		"Waits": {"A waiting run in the status is not enough.", func(r common.Run) *common.Run {
 			r.StartTime = nil
 
 			return &r
 		}, false},
-		"Another": {"Another one is not this one.", func(r common.Run) *common.Run {
+		"Another": {"Another run in the status is not enough.", func(r common.Run) *common.Run {
 			r.ID = "another"
 
 			return &r
 		}, false},
-		"Before": {"Nor is it with the inputs of before.", func(r common.Run) *common.Run {
+		"Before": {"The run with former inputs in the status is not enough.", func(r common.Run) *common.Run {
 			r.InputsDigest = "before"
 
 			return &r
@@ -62,17 +62,17 @@ func TestShown(t *testing.T) {
 
 				r := wait(p, j, asleep)
 				if r.Run.StartTime == nil || r.Run.Phase != common.PhaseQueued {
-					t.Errorf("What is to be shown is a run that is about to begin, got %+v", r.Run)
+					t.Errorf("The report should be that of a run that is about to begin, got %+v", r.Run)
 				}
 
 				if known, _ := p.Report("a"); !known.Waits {
-					t.Errorf("It waits until then, got %+v", known.Run)
+					t.Errorf("The run should wait until then, got %+v", known.Run)
 				}
 
 				p.Want(Want{UID: "a", Run: &j, Shown: tc.shown(r.Run), Wake: asleep})
 
 				if got := began(s); got != tc.want {
-					t.Fatalf("%s\nIt has begun: %t", tc.reason, got)
+					t.Fatalf("%s\nThe run has begun: %t", tc.reason, got)
 				}
 
 				if tc.want {
@@ -83,7 +83,7 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// TestShownLate has the API server take longer than a place is kept.
+// TestShownLate has an update of the status that takes longer than the reservation.
 func TestShownLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted()
@@ -96,28 +96,28 @@ func TestShownLate(t *testing.T) {
 		synctest.Wait()
 
 		if woken != 1 || p.Stats()[common.PlaceProvider].Running != 0 {
-			t.Errorf("The place should be free, and the object be looked at: woken %d times, %+v", woken, p.Stats())
+			t.Errorf("The place should be free, and the object should be woken: woken %d times, %+v", woken, p.Stats())
 		}
 
 		p.Want(Want{UID: "a", Run: &j, Shown: &r.Run, Wake: asleep})
 
 		if !began(s) {
-			t.Error("The run should begin as it is shown.")
+			t.Error("The run should begin, since the status shows it.")
 		}
 
 		s.end <- common.PhaseSucceeded
 	})
 }
 
-// TestNotBegun gives the place of a run that does not begin to another one.
+// TestNotBegun has a run that does not begin. Another run gets its place.
 func TestNotBegun(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		do     func(p *Pool)
 	}{
-		"NotShown": {"That cannot be shown.", func(*Pool) { time.Sleep(reservationLimit) }},
-		"Nothing":  {"That is not wanted any more.", func(p *Pool) { nothing(p, "a") }},
-		"Gone":     {"Of an object that is gone.", func(p *Pool) { p.Want(Want{UID: "a", Gone: true}) }},
+		"NotShown": {"The run does not get into the status.", func(*Pool) { time.Sleep(reservationLimit) }},
+		"Nothing":  {"The run is not wanted any more.", func(p *Pool) { nothing(p, "a") }},
+		"Gone":     {"The object is gone.", func(p *Pool) { p.Want(Want{UID: "a", Gone: true}) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestNotBegun(t *testing.T) {
 				tc.do(p)
 
 				if !began(s) {
-					t.Errorf("%s\nThe other one did not begin.", tc.reason)
+					t.Errorf("%s\nThe other run should begin.", tc.reason)
 				}
 
 				s.end <- common.PhaseSucceeded
@@ -138,7 +138,7 @@ func TestNotBegun(t *testing.T) {
 	}
 }
 
-// TestNotLeading has another provider lead by the time when a run could begin. It begins once this one leads again.
+// TestNotLeading has another provider that leads when a run could begin. The run begins once this provider leads again.
 func TestNotLeading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leads := newScripted(), &atomic.Bool{}
@@ -153,7 +153,7 @@ func TestNotLeading(t *testing.T) {
 		time.Sleep(2 * reservationLimit)
 
 		if !began(s) {
-			t.Error("It should begin after that.")
+			t.Error("The run should begin after that.")
 		}
 
 		s.end <- common.PhaseSucceeded
