@@ -11,44 +11,41 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
-// A Report is what is known of a run. What the provider alone knows has no JSON: a Pod says nothing of it.
+// A Report is the known state of a run. Fields without JSON are known only to the provider, and not part of reports of
+// a Pod.
 type Report struct {
 	// Run as it is shown in the status.
 	Run common.Run
-	// Before is the run that was shown before this one; nil if there was none.
+	// Before is the run in the status before this one; nil if there was none.
 	Before *common.Run `json:"-"`
-	// Attempt for these inputs, from 1.
+	// Attempt is the number of the attempt with these inputs, from 1.
 	Attempt int64 `json:"-"`
 	// Request that the run answers.
 	Request string `json:"-"`
-	// Content that the run uses, once it is installed. Its digest is empty when
-	// nothing is required.
+	// Content that the run uses, once it is installed. Its digest is empty if no content is required.
 	Content *common.Content
-	// Untouched is true as long as it is certain that the content has changed
-	// nothing.
+	// Untouched is true as long as the content has certainly changed nothing.
 	Untouched bool
-	// Blameless is true when neither content nor inputs made the run fail: the provider
-	// or its machine is at fault, or nothing was tried. Such a run is no attempt.
+	// Blameless is true if neither the content nor the inputs made the run fail: the provider or its machine did, or the
+	// run was not tried. Such a run does not count as an attempt.
 	Blameless bool
-	// NotBefore is the earliest time of another run, where nothing was tried in this
-	// one; zero otherwise.
+	// NotBefore is the earliest time of another run after one that was not tried; zero for other runs.
 	NotBefore time.Time `json:"-"`
-	// IgnoresState is true when the content is known not to look at the state.
+	// IgnoresState is true if the content is known not to use the state.
 	IgnoresState bool
 	// Changed tasks, the first 20.
 	Changed []common.DriftTask
-	// Behind says how many hosts are left behind while the run goes on; empty for none.
+	// Behind says how many hosts have left the plays of a run in progress; empty for none.
 	Behind string
 	// Generation of the object that the run belongs to.
 	Generation int64 `json:"-"`
-	// Reported is what the content has reported so far.
+	// Reported has the values that the content has reported so far.
 	Reported events.Report
-	// Requeue is how long after its end the content wants to run again; 0 if it does not say.
+	// Requeue is the time after its end at which the content requests another run; 0 for none.
 	Requeue time.Duration
-	// Outputs that the content published, with what it reported over them, once
-	// the run has ended.
+	// Outputs that the content published, overridden by reported outputs, once the run has ended.
 	Outputs *apiextensionsv1.JSON
-	// Withheld says why other outputs are not among them.
+	// Withheld has the reasons why other outputs are left out, by name.
 	Withheld common.Withheld
 	// ConnectionDetails that the content published.
 	ConnectionDetails map[string][]byte
@@ -57,24 +54,22 @@ type Report struct {
 	Dependents []common.DependentKind
 	// Kinds of objects that the content has made in the cluster so far, without their state.
 	Kinds []common.DependentKind
-	// Plan of a run that has waited in its Pod for so long that its object is decided about anew. If the decision has
-	// another plan, the run gives way. It is empty for other runs, and once the run may have begun.
+	// Plan is the plan of a run that has waited in its Pod for a while, so that its object is decided about again. The run
+	// is revoked if the decision has another plan. It is empty for other runs, and once the run may have begun.
 	Plan string `json:"-"`
-	// Waits is true for a run that waits for its needs or for its turn. It has not begun, whatever the status shows, so it
-	// can be dropped.
+	// Waits is true for a run that waits for its needs or for its turn. It has not begun, even if the status has its start
+	// time, and can be dropped.
 	Waits bool `json:"-"`
-	// Attaching is true while nothing is known of a run that a former provider has begun,
-	// other than what the status shows.
+	// Attaching is true while a run of the predecessor is known only from the status.
 	Attaching bool `json:"-"`
-	// Output is the end of what a terminal would have shown, redacted and at
-	// most events.MaxTail long. It is set once the run has ended, if the run has
-	// KeepOutput.
+	// Output is the end of the display, redacted and at most events.MaxTail long. It is set once the run has ended, if the
+	// run has KeepOutput.
 	Output string
-	// Tail reads the same of a run in progress; nil if it displays nothing. It takes its time.
+	// Tail returns the end of the display of a run in progress; nil if it is not kept. The call may need some time.
 	Tail func() string `json:"-"`
 }
 
-// Canceled is the report of a run that waits, and that is canceled at a time.
+// Canceled returns the report of a waiting run that was canceled at a time.
 func (r *Report) Canceled(at time.Time) Report {
 	c := *r
 	c.Waits, c.Run.StartTime, c.Run.Pod = false, nil, nil
@@ -84,7 +79,8 @@ func (r *Report) Canceled(at time.Time) Report {
 	return c
 }
 
-// Interrupted is the report of a run that has ended with its provider. What a run has done that had begun is not known.
+// Interrupted returns the report of a run that has ended with its provider. A run that had begun may have changed
+// something.
 func (r *Report) Interrupted(at time.Time) Report {
 	c := *r
 	c.Untouched, c.Blameless = false, true

@@ -1,6 +1,5 @@
-// Package runs has what is said of runs: what is to be carried out, and what is reported. Package controller decides on
-// a Run, package pool has it wait for its turn, a backend carries it out, and package lifecycle takes its Report into
-// the status.
+// Package runs has the types of runs and of their reports. Package controller makes a Run, package pool queues it, a
+// backend executes it, and package lifecycle takes its Report into the status.
 package runs
 
 import (
@@ -17,44 +16,43 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
-// A Run is to be carried out. It holds secrets.
+// A Run is a run to execute. It contains secrets.
 type Run struct {
-	// Spec that the runner executes. Until its content is installed, it has the one that the requirements are known to
-	// resolve to.
+	// Spec is executed by the runner. Before the installation, its content is the known resolution of the requirements.
 	runner.Spec
 
 	// Kind of the object.
 	Kind schema.GroupVersionKind
 	// Policy of the object.
 	Policy common.RunPolicy
-	// Request is the token of crossplane.io/reconcile-requested-at that the run answers; empty when there is none.
+	// Request is the token of crossplane.io/reconcile-requested-at that the run answers; empty for none.
 	Request string
-	// Before is what was known of the object when the run was decided on.
+	// Before is the state of the object at the decision on the run.
 	Before Before
 	// DigestKey is the key of the digests of the object's inputs.
 	DigestKey []byte
-	// Queued is when the object began to wait for a place.
+	// Queued is the time since which the object waits for a place.
 	Queued time.Time
-	// Missing is why the content of the run could not be installed; nil when it was.
+	// Missing is the error of the installation of the content; nil if it was installed.
 	Missing error
-	// Begun is the run, as the status shows it, that a former provider has begun: it is followed, and nothing is started.
-	// It is nil for a new run.
+	// Begun is the run in the status that the predecessor has begun. It is followed, and not started. It is nil for a new
+	// run.
 	Begun *common.Run
 }
 
-// Before is what was known of an object before a run.
+// Before is the state of an object before a run.
 type Before struct {
-	// Run is the one before; nil if there was none.
+	// Run is the previous run; nil if there was none.
 	Run *common.Run
-	// Applied is the digest of the inputs that were applied.
+	// Applied is the digest of the applied inputs.
 	Applied string
-	// Drift that was known of.
+	// Drift is the known drift.
 	Drift *common.Drift
-	// Content that the run before used; nil if it required none.
+	// Content of the previous run; nil if it required none.
 	Content *common.Content
 }
 
-// Place where the run is carried out.
+// Place returns the place of the run.
 func (r Run) Place() common.Place {
 	if r.Inputs.Execution.Place == common.PlacePod {
 		return common.PlacePod
@@ -63,7 +61,7 @@ func (r Run) Place() common.Place {
 	return common.PlaceProvider
 }
 
-// Pod of the run; nil when it has none.
+// Pod returns the Pod of the run; nil if it has none.
 func (r Run) Pod() *common.PodReference {
 	if r.Place() != common.PlacePod {
 		return nil
@@ -72,19 +70,19 @@ func (r Run) Pod() *common.PodReference {
 	return &common.PodReference{Namespace: r.Inputs.Execution.Namespace, Name: "ansiblerun-" + r.ID}
 }
 
-// Requires is the request for the content of the run.
+// Requires returns the request for the content of the run.
 func (r Run) Requires() (content.Request, error) {
 	request, err := content.NewRequest(r.Inputs)
 	request.Timeout, request.Tenant = r.Timeout, r.Object.Tenant()
 
 	if r.Trigger == common.TriggerRequested || r.Trigger == common.TriggerPreview {
-		request.Asked = string(r.Trigger) + " " + r.Request // The request may be gone by now.
+		request.Asked = string(r.Trigger) + " " + r.Request // The token may have been removed since.
 	}
 
 	return request, err
 }
 
-// Report of a run of which no more is known than that it waits for its turn, or that a former provider has begun it.
+// Report returns the first report of a run: it waits for its turn, or the predecessor has begun it.
 func (r Run) Report() Report {
 	n := Report{
 		Run: common.Run{
@@ -105,24 +103,23 @@ func (r Run) Report() Report {
 	return n
 }
 
-// Digest identifies the inputs together with the content that was resolved for them. It stands
-// for the object's spec where the run is to remove what others have made: the inputs may be gone. A check of
-// that has the inputs.
+// Digest returns the digest of the inputs with a resolved content set. For a deletion, it returns the digest of the
+// generation, since the inputs may be gone; a check of a deletion has the inputs.
 func (r Run) Digest(set content.Set) string {
 	if r.State == common.StateAbsent && r.Mode == common.ModeApply {
 		return inputs.AbsentDigest(r.Object.Generation)
 	}
 
-	// A mistake in the inputs would have kept the run from being made.
+	// The inputs are valid: without that, there would be no run.
 	digest, _ := r.Inputs.Digest(r.DigestKey, set.Collections, set.Roles, set.Project)
 
 	return digest
 }
 
-// Plan identifies what a run is to do, and how, whatever it was started for: a run that waits need not give way to
-// another one with the same plan.
+// Plan returns a digest of the effect of a run, independently of its trigger. A waiting run is not replaced by a run
+// with the same plan.
 func (r Run) Plan() string {
-	// Plain values, which are encoded as they were for a Pod.
+	// The payload of a Pod preserves the encoding of these values.
 	text, _ := json.Marshal([]any{r.Mode, r.State, r.Approved, r.Timeout, r.Request, r.Inputs}) //nolint:errchkjson // The same program compares it.
 	sum := sha256.Sum256(text)
 
@@ -135,16 +132,15 @@ type Class int
 const (
 	// Urgent runs answer a change or a request.
 	Urgent Class = iota
-	// Retry is a run after an attempt that failed. It waits behind urgent ones, which may
-	// succeed.
+	// Retry runs follow a failed attempt. They wait behind urgent runs, which are more likely to succeed.
 	Retry
-	// Periodic runs look for drift. No user waits for them.
+	// Periodic runs detect drift. No user waits for them.
 	Periodic
 	// Classes is the number of classes.
 	Classes
 )
 
-// Class of the run.
+// Class returns the class of the run.
 func (r Run) Class() Class {
 	switch r.Trigger {
 	case common.TriggerPoll:

@@ -6,17 +6,16 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// Timeouts of runs.
+// Timeouts are the provider's settings for timeouts of runs.
 type Timeouts struct {
-	// Default of runs that have none of their own; 0 means the longest.
+	// Default is the timeout of runs without one; 0 means Longest.
 	Default time.Duration
 	// Longest timeout that a run may have; 0 means no limit.
 	Longest time.Duration
 }
 
-// Of a run with the given parameters; 0 means none. A run that asks for more than the
-// longest, or for no timeout, gets the longest. It is not refused, since an object that is
-// deleted needs its run.
+// Of returns the timeout of a run with parameters; 0 means none. A run with a longer timeout than Longest, or without
+// one, gets Longest. It is not refused, since a deleted object needs its run.
 func (t Timeouts) Of(p common.AnsibleRunParameters) time.Duration {
 	d := t.Default
 	if p.Timeout != nil {
