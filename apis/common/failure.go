@@ -68,9 +68,9 @@ func (r *Run) Cause() string {
 	return r.describe(groups[0], more)
 }
 
-// Why returns a text for each failure of a run that was not rescued. Without failures it returns the message of the run,
-// or its reason. Equal failures of several hosts share a text. With a limit above 0, more failures than that become one
-// text with their number.
+// Why returns a text for each failure of a run that was not rescued. Without failures it returns the message, or the
+// reason, of the run. Equal failures of several hosts share a text. With a limit above 0, more failures than that
+// become one text with their number.
 func (r *Run) Why(most int) []string {
 	var texts []string
 	for _, g := range r.failures() {

@@ -80,7 +80,8 @@ func (r RequiredResource) Evaluate(ctx context.Context, data expression.Data,
 
 	// An empty set of labels would select all resources.
 	if len(labels) == 0 {
-		problems = append(problems, expression.InvalidAt(path+".matchLabels", errors.New("no label is set, and all resources would match")))
+		problems = append(problems,
+			expression.InvalidAt(path+".matchLabels", errors.New("no label is set, and all resources would match")))
 	}
 
 	out.Match = &fnv1.ResourceSelector_MatchLabels{MatchLabels: matched}

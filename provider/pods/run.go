@@ -40,7 +40,7 @@ const (
 type run struct {
 	*Backend
 
-	// todo is the run to execute. Its field Begun is set for a run of the predecessor until its payload was searched.
+	// The run to execute. Its field Begun is set for a run of the predecessor until its payload was searched.
 	todo   runs.Run
 	watch  runs.Watch
 	report runs.Report

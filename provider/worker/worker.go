@@ -205,7 +205,8 @@ func (c *Worker) carryOut(ctx context.Context, todo runs.Run, to *sealed.Writer)
 		return report, err
 	}
 
-	w := runs.Watch{Progress: func(r runs.Report) { _ = to.Report(r) }, Display: to.Display} // The last report is complete.
+	// The last report is complete.
+	w := runs.Watch{Progress: func(r runs.Report) { _ = to.Report(r) }, Display: to.Display}
 	here := executor.Local{Run: local.Run, Kernel: at.Policy.Kernel, Ensure: func(context.Context, content.Request,
 	) (content.Set, func(), error) {
 		return i.Set, func() {}, nil
