@@ -288,6 +288,11 @@ func TestXR(t *testing.T) {
 			reason: "A Composition with mistakes blocks the XR.", want: Blocked, message2: "bad",
 			conditions: "{type: Synced, status: 'False', reason: ReconcileError, message: bad}",
 		},
+		"InvalidStatus": {
+			reason: "An XR may be ready without all of its status, and says why.", want: Ready, message2: "status.x: must be a number",
+			conditions: "{type: Ready, status: 'True'}, {type: AnsibleRunsReady, status: 'True', reason: InvalidStatus, message: 'status.x: must be a number'}",
+			runs:       []*Node{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
+		},
 		"Mistakes": {
 			reason: "Its mistakes are no runs, and hide no failure of a run that is there.", want: Blocked,
 			message2: "the input is invalid:\ndefaults.keepOutpt: no\nstatuss: Forbidden: no",
