@@ -359,6 +359,12 @@ func TestRunFailures(t *testing.T) {
 			inputs:   func(in *inputs.Inputs) { in.Parameters.Tags = []string{"nonsense"} },
 			want:     failing(ReasonNoTasksMatched, "no task has the tags, so that nothing was done"),
 		},
+		"TagsWithoutFacts": {
+			reason:   "Without facts Ansible counts no host, and says that of none that it did not match.",
+			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug:\n",
+			inputs:   func(in *inputs.Inputs) { in.Parameters.Tags = []string{"nonsense"} },
+			want:     refused(ReasonNoTasksMatched, "no task has the tags, so that nothing was done"),
+		},
 		"Playbook": {
 			reason:   "The message has the error in the playbook, without paths of this machine.",
 			playbook: "- hosts: localhost\n  roles: [acme.nothing]\n",

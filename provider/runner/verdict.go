@@ -104,18 +104,16 @@ func tagged(run Spec) bool {
 
 // idle is true if no host matched. In a play without tasks, too, Ansible counts no hosts, but does not report that none
 // matched.
-func idle(run Spec, s events.Summary) bool {
-	return s.Processed == 0 && (s.Unmatched || s.Play == "" || tagged(run))
-}
+func idle(s events.Summary) bool { return s.Processed == 0 && (s.Unmatched || s.Play == "") }
 
 // accomplished returns the result of a run that succeeded according to Ansible, also if no host or no task matched.
 func accomplished(run Spec, e ending) Result {
 	s := e.summary
 
 	switch {
-	case idle(run, s) && tagged(run):
+	case idle(s) && tagged(run):
 		return failing(ReasonNoHostsMatched, "no host matched, or no task has the tags"+suffix(e.warnings))
-	case idle(run, s):
+	case idle(s):
 		return failing(ReasonNoHostsMatched, unmatched+suffix(e.warnings))
 	case s.Tasks == 0 && tagged(run):
 		return failing(ReasonNoTasksMatched, "no task has the tags, so that nothing was done")

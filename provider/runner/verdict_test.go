@@ -74,9 +74,9 @@ func TestVerdict(t *testing.T) {
 			want:   failing(ReasonNoHostsMatched, "no host matched, so that nothing was done: ignoring: nobody"),
 		},
 		"NoHostsWithTags": {
-			reason: "Unknown tags can also leave no host.",
+			reason: "With tags, another play may have had hosts, and no task with the tags.",
 			tags:   []string{"x"},
-			ending: ending{summary: with(func(s *events.Summary) { s.Processed = 0 })},
+			ending: ending{summary: with(func(s *events.Summary) { s.Processed, s.Unmatched = 0, true })},
 			want:   failing(ReasonNoHostsMatched, "no host matched, or no task has the tags"),
 		},
 		"FactsOnly": {
