@@ -82,12 +82,20 @@ func Read(in map[string]any) (map[string]any, field.ErrorList) {
 		errs = append(errs, s.unescape(reported)...)
 	}
 
+	violations := shipped.input.Validate(withoutComputed(in))
+	// An unknown field may be the misspelt name of a field that can hold an expression.
+	errs = slices.DeleteFunc(errs, func(err *field.Error) bool {
+		return slices.ContainsFunc(violations, func(v *field.Error) bool {
+			return v.Type == field.ErrorTypeForbidden && isBelow(err.Field, v.Field)
+		})
+	})
+
 	// A field with an error already is likely to violate the schema, too.
 	for _, err := range errs {
 		reported[err.Field] = true
 	}
 
-	for _, err := range shipped.input.Validate(withoutComputed(in)) {
+	for _, err := range violations {
 		if reported[err.Field] {
 			continue
 		}

@@ -30,6 +30,7 @@ func TestRead(t *testing.T) {
 		"LikeANumber":   {reason: "A string that looks like a number stays a string.", vars: `x: "007"`, want: map[string]any{"x": "007"}},
 		"Expression":    {reason: "An expression is not changed.", vars: `x: "$${a}${xr.spec.x}"`, want: map[string]any{"x": "$${a}${xr.spec.x}"}},
 		"Escaped":       {reason: "In a literal field, $${ becomes ${.", field: `hosts: "$${x}"`, want: "${x}"},
+		"Misspelt":      {reason: "An unknown field is refused as misspelt, also with an expression.", field: `forEachkey: "${each.value.a}"`, errs: []string{`runs[0].forEachkey: Forbidden: there is no such field (did you mean "forEachKey"?)`}},
 		"Literal":       {reason: "An expression in a literal field is refused.", field: `hosts: "a${xr.spec.x}"`, errs: []string{`runs[0].hosts: Invalid value: "a${xr.spec.x}": this field is literal, it cannot hold an expression; pass the value in vars, or write $${ for the text ${`}},
 		"NumberInField": {reason: "A fraction in a field of integers is refused.", field: `forks: 2.5`, errs: []string{`runs[0].forks: Invalid value: 2.5: must be an integer`}},
 	}
