@@ -24,13 +24,13 @@ import (
 // inPromQL matches a metric in an expression: each has the label job, or namespace, and names of functions have none.
 var inPromQL = regexp.MustCompile(`([a-zA-Z_:]+)\{`)
 
-// TestMetricsAreKnown has the dashboard, the alerts and the documentation be about metrics that the provider has. Those
-// of its own are all in the dashboard and in the documentation.
+// TestMetricsAreKnown tests that the dashboard, the alerts and the documentation use metrics of the provider. The
+// provider's own metrics must all be in the dashboard and in the documentation.
 func TestMetricsAreKnown(t *testing.T) {
 	known := metricNames(t)
 
 	for file, tc := range map[string]struct {
-		// each begins what is about a metric, and metric matches its name.
+		// each begins a part about a metric, and metric matches its name.
 		each   string
 		metric *regexp.Regexp
 		all    bool
@@ -51,7 +51,7 @@ func TestMetricsAreKnown(t *testing.T) {
 			for _, m := range found {
 				name := strings.TrimSuffix(m[1], "_bucket")
 				if has[name] = true; !known[name] {
-					t.Errorf("%s is about %q, which the provider does not have.", file, name)
+					t.Errorf("%s uses %q, which is not a metric of the provider.", file, name)
 				}
 			}
 		}
@@ -68,18 +68,18 @@ func TestMetricsAreKnown(t *testing.T) {
 	}
 }
 
-// TestAlerts looks for what the documentation says to do about each alert.
+// TestAlerts tests that the documentation has a section for each alert.
 func TestAlerts(t *testing.T) {
 	operations := needs.Read(t, "../docs/operations.md")
 
 	for _, m := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(needs.Read(t, "../examples/operations/alerts.yaml"), -1) {
 		if !strings.Contains(operations, "| `"+m[1]+"` |") {
-			t.Errorf("The documentation should say what to do about %q.", m[1])
+			t.Errorf("The documentation should tell what to do about %q.", m[1])
 		}
 	}
 }
 
-// metricNames of the provider.
+// metricNames returns the names of the metrics of the provider.
 func metricNames(t *testing.T) map[string]bool {
 	t.Helper()
 

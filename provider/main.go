@@ -35,7 +35,7 @@ func main() {
 		kong.Name("provider-ansible"),
 		kong.Description("Carries out AnsibleRuns with ansible-galaxy and ansible-runner."),
 		kong.Vars{"state_dir": machine.StateDir()},
-		// It is done when the process is told to stop. Told again, it stops at once.
+		// The first signal ends the context, and the second one ends the process at once.
 		kong.BindTo(ctrl.SetupSignalHandler(), (*context.Context)(nil)),
 	)
 

@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// parser of a command line, and what it sets.
+// parser returns a parser of command lines, and the struct that it sets.
 func parser(t *testing.T, stateDir string, options ...kong.Option) (*kong.Kong, *cli) {
 	t.Helper()
 
@@ -31,8 +31,8 @@ func parser(t *testing.T, stateDir string, options ...kong.Option) (*kong.Kong, 
 	return p, c
 }
 
-// TestFlags shows which values of flags are refused: those with which a provider would wait in silence, or never rest,
-// and those of run that contradict one another.
+// TestFlags has invalid values of flags: values with which a provider would execute no runs, or never pause,
+// and contradictory flags of run.
 func TestFlags(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "pod.yaml")
@@ -69,7 +69,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestPodTemplate keeps a template as it is written, so that nothing that it does not say is merged.
+// TestPodTemplate tests that a template is not changed, so that only its own fields are merged.
 func TestPodTemplate(t *testing.T) {
 	dir := t.TempDir()
 	needs.Write(t, dir, map[string]string{"pod.yaml": "spec:\n  nodeSelector: {pool: a}\n"})
@@ -84,7 +84,7 @@ func TestPodTemplate(t *testing.T) {
 	}
 }
 
-// TestFlagsAreDocumented looks for each flag in the table that has them all.
+// TestFlagsAreDocumented looks for each flag in the table of flags.
 func TestFlagsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../docs/operations.md")
 	needs.OK(t, err)
@@ -98,7 +98,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestPodArgs passes the flags on that hold in Pods, too. A flag that is new is one of the others, or is passed on.
+// TestPodArgs tests that flags are passed on to Pods. A new flag must be passed on, or be listed here.
 func TestPodArgs(t *testing.T) {
 	start := startCommand{ContentTTL: 6 * time.Hour}
 	start.Confinement, start.MaxTimeout = sandbox.Off, 5*time.Hour
@@ -110,7 +110,7 @@ func TestPodArgs(t *testing.T) {
 	needs.OK(t, err)
 
 	want := start.Machine
-	// The rest has its default: the payload has the timeout of the run, and one run has the container for itself.
+	// Other flags have their defaults: the payload has the timeout of the run, and the container has one run.
 	want.StateDir = dir
 
 	if c.Work.ContentTTL != start.ContentTTL {
@@ -122,7 +122,7 @@ func TestPodArgs(t *testing.T) {
 	}
 }
 
-// TestVersion asks the tools for their versions, which a bug report has to name. Without them the rest is said still.
+// TestVersion prints the versions of the tools, which a bug report needs. Without the tools, it prints the rest.
 func TestVersion(t *testing.T) {
 	needs.Ansible(t)
 
@@ -134,7 +134,7 @@ func TestVersion(t *testing.T) {
 
 		out := &bytes.Buffer{}
 		p, _ := parser(t, t.TempDir(), kong.Writers(out, out), kong.Exit(func(int) {}))
-		_, _ = p.Parse([]string{"--version"}) // It goes on where it would have ended.
+		_, _ = p.Parse([]string{"--version"}) // The test replaces the exit.
 
 		want = `^provider-ansible dev\ncommit unknown\ngo1\.\S+\n` + want + "\n"
 		if !regexp.MustCompile(want).Match(out.Bytes()) {
@@ -143,7 +143,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestSupervisorIsLean asks the runtime what it initialises: a supervisor does not wait for what a provider needs.
+// TestSupervisorIsLean traces the initialization of packages: a supervisor must start before the packages of a
+// provider.
 func TestSupervisorIsLean(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "supervise", `--enter={}`, "--", "/bin/true")
 	cmd.Env = []string{"GODEBUG=inittrace=1"}

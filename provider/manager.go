@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 )
 
-// manager of the controllers, and the lease that elects it.
+// manager returns the controller manager, and the lease for its leader election.
 func (c *startCommand) manager() (ctrl.Manager, *lease, error) {
 	scheme := runtime.NewScheme()
 
@@ -43,21 +43,20 @@ func (c *startCommand) manager() (ctrl.Manager, *lease, error) {
 		return nil, nil, err
 	}
 
-	// Each warning is logged once. Kubernetes sends one for the finalizer of every object of
-	// Crossplane.
+	// Each warning is logged once: Kubernetes warns about the finalizer of every object of Crossplane.
 	cfg.WarningHandlerWithContext = ctrllog.NewKubeAPIWarningLogger(ctrllog.KubeAPIWarningLoggerOptions{Deduplicate: true})
 
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: scheme,
 		Cache:  cacheOptions(),
-		// Secrets are read when they are needed, and not kept.
+		// Secrets and ConfigMaps are read from the API server, and not cached.
 		Client: client.Options{
 			Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}},
 		},
 		Metrics:                             metricsserver.Options{BindAddress: c.MetricsBindAddress},
 		HealthProbeBindAddress:              c.HealthProbeBindAddress,
 		LeaderElection:                      c.LeaderElection,
-		LeaderElectionID:                    leaseName, // What its metric is called.
+		LeaderElectionID:                    leaseName, // The name in its metric.
 		LeaderElectionResourceLockInterface: lease,
 		LeaderElectionReleaseOnCancel:       true,
 		LeaseDuration:                       new(leaseDuration),
@@ -76,9 +75,9 @@ func (c *startCommand) manager() (ctrl.Manager, *lease, error) {
 	return mgr, lease, nil
 }
 
-// cacheOptions say what is kept in memory of watched objects. Managed fields are about as
-// large as the object, and not read here, but for those of Approvals, which tell whether Crossplane has made them. An
-// update without them leaves them as they are.
+// cacheOptions returns options that strip watched objects in memory. Managed fields are about as large as the rest of
+// an object, and only used for Approvals, where they tell whether Crossplane has made them. An update without managed
+// fields does not change them.
 func cacheOptions() cache.Options {
 	strip := cache.TransformStripManagedFields()
 

@@ -25,14 +25,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// lacking says which rights the provider lacks for the runs of a configuration, as far as it is known where they are.
+// lacking returns a function that returns the missing rights of the provider for runs of a configuration, as far as
+// their namespace is known.
 func (c *startCommand) lacking(kube client.Client, places config.Places) config.Lacking {
 	own := pods.OwnOf(kube, c.Namespace, c.PodImage)
 
 	return func(ctx context.Context, cfg common.Config) (string, error) {
 		var checks []error
 
-		// What is wrong with the configuration, or with the provider's own Pod, runs say.
+		// Runs report other errors of the configuration and of the provider's own Pod.
 		if x, err := places.Execution(cfg); err == nil && x.Place == common.PlacePod {
 			if _, err := own(ctx); rights.Lacks(err) {
 				checks = append(checks, err)
@@ -65,7 +66,7 @@ func (c *startCommand) lacking(kube client.Client, places config.Places) config.
 // inPods returns the backend of runs in Pods.
 func (c *startCommand) inPods(mgr ctrl.Manager, api *kubeapi.API, key []byte, leads func() bool, log logging.Logger,
 ) (*pods.Backend, error) {
-	// Its requests are bounded by the number of Pods, and the API server says when they are too many.
+	// Without a rate limit of its own: the number of Pods limits its requests, and the API server throttles them.
 	cfg := rest.CopyConfig(mgr.GetConfig())
 	cfg.QPS = -1
 
@@ -74,7 +75,7 @@ func (c *startCommand) inPods(mgr ctrl.Manager, api *kubeapi.API, key []byte, le
 		return nil, errors.Wrap(err, "cannot make a client for Pods")
 	}
 
-	// How to reach the network.
+	// Pods use the proxies of the provider.
 	var env []corev1.EnvVar
 
 	for _, kv := range environ.List(environ.Proxies(os.Environ())) {
@@ -94,7 +95,7 @@ func (c *startCommand) inPods(mgr ctrl.Manager, api *kubeapi.API, key []byte, le
 		Key:      key,
 		Leads:    leads,
 		Over: func(ctx context.Context, ref pods.ObjectReference) (bool, error) {
-			// A cache that is behind would have Pods in progress deleted.
+			// With an outdated cache, Pods in progress would be deleted.
 			return controller.Over(ctx, mgr.GetAPIReader(), mgr.GetScheme(), ref)
 		},
 		Namespaces: func(ctx context.Context) ([]string, error) {
@@ -111,10 +112,10 @@ func (c *startCommand) inPods(mgr ctrl.Manager, api *kubeapi.API, key []byte, le
 		return nil, err
 	}
 
-	return x, errors.Wrap(mgr.Add(x), "cannot look after Pods")
+	return x, errors.Wrap(mgr.Add(x), "cannot add the backend of Pods to the manager")
 }
 
-// podArgs are the flags that hold in Pods, too.
+// podArgs returns the flags that also apply in Pods.
 func (c *startCommand) podArgs() []string {
 	mode := sandbox.BestEffort
 	if c.Confinement == sandbox.Off {

@@ -45,7 +45,7 @@ type runCommand struct {
 	Verbose          int             `help:"Show more, as ansible-playbook does; -vv and -vvv show still more." short:"v" type:"counter"`
 }
 
-// Validate the flags.
+// Validate validates the flags.
 func (c *runCommand) Validate() error {
 	switch {
 	case c.Project == "" && len(c.Files) == 0:
@@ -64,7 +64,7 @@ func (c *runCommand) Validate() error {
 	return c.Machine.Validate()
 }
 
-// manifests of the files, or those that stand for a directory.
+// manifests returns the manifests in the files, or those for the directory of --project.
 func (c *runCommand) manifests() (*config.Manifests, error) {
 	m := config.NewManifests()
 
@@ -86,7 +86,7 @@ func (c *runCommand) manifests() (*config.Manifests, error) {
 	return m, nil
 }
 
-// Run one AnsibleRun on this machine.
+// Run runs one AnsibleRun on this machine.
 func (c *runCommand) Run(ctx context.Context) error {
 	m, err := c.manifests()
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 			_, err = os.Stdout.Write(text)
 		}
 
-		return errors.Wrap(err, "cannot print what runs")
+		return errors.Wrap(err, "cannot print the manifests")
 	}
 
 	if others := m.Ignored; len(others) > 0 {
@@ -111,7 +111,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return err
 	}
 
-	// What runs is what the flag says.
+	// The flag --state sets the state, and not the manifest.
 	run.SetDeletionTimestamp(nil)
 
 	if c.State == common.StateAbsent {
@@ -133,11 +133,11 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return errors.Wrap(err, in.Config)
 	}
 
-	in.Tree = c.Project                      // It is absolute.
-	in.Grant.Read, in.Grant.Write = nil, nil // The flags have them. A link may lead elsewhere meanwhile.
+	in.Tree = c.Project                      // The path is absolute.
+	in.Grant.Read, in.Grant.Write = nil, nil // The flags cover the grant. Its links may have changed since the check.
 
 	if v := run.Parameters(); c.Verbose > 0 && (v.Verbosity == nil || int(*v.Verbosity) < c.Verbose) {
-		in.Parameters.Verbosity = new(int32(min(c.Verbose, 5))) // Ansible has no more.
+		in.Parameters.Verbosity = new(int32(min(c.Verbose, 5))) // The highest level of Ansible.
 	}
 
 	t := terminal.New(os.Stdout, os.Stderr, c.Output == "json", c.Verbose > 0)
@@ -147,8 +147,8 @@ func (c *runCommand) Run(ctx context.Context) error {
 		return err
 	}
 
-	// What may have changed since it was installed does not stay: its author runs what is there now. What a run leaves
-	// here when it is killed, the next one removes.
+	// Content that is not pinned, or is local, is removed after the run, so that its author always runs the present
+	// version. The next run removes the directory of a killed run.
 	dir, stays := c.ContentDir(), req.Requirements.Pinned() && !req.Requirements.Local()
 	if !stays {
 		dir = filepath.Join(c.RunsDir(), "content")
@@ -180,10 +180,10 @@ func (c *runCommand) Run(ctx context.Context) error {
 		Timeout: c.Timeouts().Of(*run.Parameters()),
 		Diff:    c.Diff,
 
-		StateIgnored: true, // There is no status that could say otherwise.
+		StateIgnored: true, // There is no status of an earlier run.
 	}}
 
-	// With one of these ansible-playbook plays nothing.
+	// With one of these options, ansible-playbook runs no tasks.
 	for option, wanted := range map[string]bool{"--syntax-check": c.SyntaxCheck, "--list-tasks": c.ListTasks} {
 		if wanted {
 			todo.Only = append(todo.Only, option)
@@ -201,7 +201,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	return t.End(here.Execute(ctx, todo, w))
 }
 
-// choose the run that is meant.
+// choose returns the AnsibleRun with a name, or the only one without a name.
 func choose(runs []common.AnsibleRun, name string) (common.AnsibleRun, error) {
 	var names []string
 

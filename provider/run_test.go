@@ -42,24 +42,24 @@ func TestRunProject(t *testing.T) {
 		args     []string
 		want     string
 		err      string
-		// deleted is in the metadata of the manifest.
+		// deleted is additional metadata in the manifest.
 		deleted string
 	}{
 		"Keep": {
-			reason:   "A deletion that keeps everything runs nothing.",
+			reason:   "A deletion with the policy Keep is an error.",
 			playbook: "playbook: site.yml\n    onDelete: {policy: Keep, playbook: playbooks/report.yml}",
 			args:     []string{"--state=absent"},
 			err:      "spec.forProvider.onDelete.policy is Keep",
 		},
 		"Removed": {
-			reason:   "A deletion runs what it says, also of an object that is being deleted.",
+			reason:   "A deletion runs onDelete, also for an object with a deletion timestamp.",
 			playbook: "playbook: site.yml\n    onDelete: {playbook: playbooks/report.yml}",
 			args:     []string{"--state=absent"},
 			deleted:  `deletionTimestamp: "2026-01-02T03:04:05Z"`,
 			want:     "report beside the playbook\n",
 		},
 		"Deleted": {
-			reason:   "Of such an object the flag says what runs.",
+			reason:   "For an object with a deletion timestamp, the flag --state still counts.",
 			playbook: "playbook: site.yml\n    onDelete: {playbook: playbooks/report.yml}",
 			deleted:  `deletionTimestamp: "2026-01-02T03:04:05Z"`,
 			want:     "site of the project\n",
@@ -88,7 +88,7 @@ func TestRunProject(t *testing.T) {
 	}
 }
 
-// manifest of a configuration and an AnsibleRun, in a file, with what they specify, and more metadata of the
+// manifest writes a configuration and an AnsibleRun into a file, with their specs, and with additional metadata of the
 // AnsibleRun.
 func manifest(t *testing.T, config, run, metadata string) string {
 	t.Helper()
@@ -111,7 +111,7 @@ spec:
 	return filepath.Join(dir, "run.yaml")
 }
 
-// written into a file by a play; nothing if it is not there.
+// written returns the text of a file that a play has written; empty if it does not exist.
 func written(t *testing.T, file string) string {
 	t.Helper()
 
@@ -139,7 +139,7 @@ func runCLI(t *testing.T, stateDir string, args ...string) string {
 	return ""
 }
 
-// TestRunGrants has manifests from elsewhere: what they may do on this machine is for its owner to say.
+// TestRunGrants has manifests that grant rights on this machine, which flags must confirm.
 func TestRunGrants(t *testing.T) {
 	test.Ansible(t)
 
@@ -177,18 +177,18 @@ spec:
 		copied bool
 	}{
 		"Manifest": {
-			reason: "A manifest gives itself nothing: the error has the flags that would.",
+			reason: "A manifest cannot grant rights by itself: the error has the flags for that.",
 			want: `ClusterProviderConfig "mine": spec.confinement grants nothing on this machine: to allow it, add ` +
 				"--read-path=/usr/share --write-path=" + home + "/copy --write-path=" + home,
 		},
 		"Some": {
-			reason: "All of it needs flags, and a path that may be read may not be written.",
+			reason: "Each right needs a flag, and a path to read must not be written.",
 			args:   []string{"--read-path=/usr", "--read-path=" + home},
 			want: `ClusterProviderConfig "mine": spec.confinement grants nothing on this machine: to allow it, add ` +
 				"--write-path=" + home + "/copy --write-path=" + home,
 		},
 		"Flags": {
-			reason: "Flags grant it, with what is below their paths.",
+			reason: "Flags grant their paths, and paths below them.",
 			args:   []string{"--read-path=/usr/share", "--write-path=" + home},
 			copied: true,
 		},
@@ -208,7 +208,7 @@ spec:
 	}
 }
 
-// TestRunLocalContent runs what is in a repository of this machine now, as its author expects.
+// TestRunLocalContent runs the present content of a repository on this machine.
 func TestRunLocalContent(t *testing.T) {
 	test.Ansible(t)
 
@@ -233,14 +233,14 @@ func TestRunLocalContent(t *testing.T) {
 	for _, word := range []string{"first", "second"} {
 		play(word)
 
-		runtime.GC() // The lock of the state directory is that of a process.
+		runtime.GC() // The end of a process would release the lock of the state directory.
 
 		if err := runCLI(t, state, "--file="+file, "--read-path="+repo, "--write-path="+dir); err != "" {
 			t.Fatal(err)
 		}
 
 		if diff := cmp.Diff(word, written(t, ledger)); diff != "" {
-			t.Errorf("The version of now runs, whatever was installed before.\n-want, +got:\n%s", diff)
+			t.Errorf("The present version should run, and not the one that was installed before.\n-want, +got:\n%s", diff)
 		}
 	}
 
@@ -248,16 +248,16 @@ func TestRunLocalContent(t *testing.T) {
 
 	got := runCLI(t, state, "--file="+file, "--write-path="+dir)
 	if !strings.Contains(got, "'"+repo+"' does not appear") || !strings.Contains(got, "--read-path") {
-		t.Errorf("Where the repository may not be read, nothing runs, and the error says how to allow it: got %q", got)
+		t.Errorf("Without a right to the repository, the error should name the flag: got %q", got)
 	}
 
 	left, err := filepath.Glob(filepath.Join(state, "*", "*", "sets"))
 	if err != nil || len(left) > 0 {
-		t.Errorf("Content of this machine is not kept, got %v, %v", left, err)
+		t.Errorf("Content of this machine should not be kept, got %v, %v", left, err)
 	}
 }
 
-// TestRunVariables has variables in Secrets and ConfigMaps that are not made for Ansible.
+// TestRunVariables has variables in Secrets and ConfigMaps of other applications.
 func TestRunVariables(t *testing.T) {
 	test.Ansible(t)
 
@@ -306,12 +306,12 @@ data: {region: eu-central-1, username: other, text: "{% raw %}\u2028\U0001f600"}
 		"eu-central-1", "p@ss: {{ word }} #1", "{% raw %}\u2028\U0001f600",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Values are text, as they are, and those of the run win over those of its configuration.\n-want, +got:\n%s",
+		t.Errorf("Values should be unchanged text, and those of the run should override those of its configuration.\n-want, +got:\n%s",
 			diff)
 	}
 }
 
-// TestRunSettings has settings that people bring along from elsewhere.
+// TestRunSettings has common settings from other environments.
 func TestRunSettings(t *testing.T) {
 	test.Ansible(t)
 
@@ -331,7 +331,7 @@ class CallbackModule(CallbackBase):
 	})
 	sources.Commit(t, repo)
 
-	// logs has a run log to a directory.
+	// logs sets the log of a run to a directory.
 	logs := func(dir string) string {
 		return manifest(t, "credentials: [{filename: ansible.cfg, source: ConfigMapKey, configMapKeyRef: {name: cfg, key: cfg}}]", `
     playbookInline: "- {hosts: localhost, gather_facts: false, tasks: [ansible.builtin.ping: ]}"
@@ -349,11 +349,11 @@ data: {cfg: "[defaults]\nlog_path = `+dir+`/ansible.log\n"}
 		file             string
 	}{
 		"LogPath": {
-			reason:   "A log that the run may not write is none, and the run goes on.",
+			reason:   "A log that the run must not write is left out, and the run goes on.",
 			manifest: logs(t.TempDir()),
 		},
 		"LogPathGranted": {
-			reason:   "A log that the run may write is written.",
+			reason:   "A log in a granted path is written.",
 			manifest: logs(outside),
 			args:     []string{"--write-path=" + outside},
 			file:     "ansible.log",

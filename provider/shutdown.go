@@ -21,10 +21,9 @@ import (
 
 const leaseName = "crossplane-leader-election-provider-ansible"
 
-// A lease that is not renewed is over after leaseDuration. A leader that cannot renew it
-// tries for renewDeadline, and then gives it up, with two requests, each of which may take
-// leaseRequest. All its runs have to be ended by the time when another replica may lead,
-// whether the lease could be given up or not.
+// A lease that is not renewed expires after leaseDuration. A leader that cannot renew its lease tries for
+// renewDeadline, and then releases it with two requests, each of leaseRequest at most. All its runs must have ended
+// when another replica may lead, whether the release has succeeded or not.
 const (
 	leaseDuration = 60 * time.Second
 	renewDeadline = 45 * time.Second
@@ -32,25 +31,25 @@ const (
 	leaseRequest  = 3 * time.Second
 )
 
-// A lease ends all runs before it is given up. A leader that could not renew its lease
-// gives it up before it tells the manager.
+// A lease is a resource lock that ends all runs before its release. A leader that could not renew its lease releases it
+// before the manager ends.
 type lease struct {
 	resourcelock.Interface
 
-	// end all runs. It is set before the lease is acquired.
+	// end ends all runs. It is set before the lease is acquired.
 	end func()
-	// renewed is when the lease was renewed last.
+	// renewed is the time of the last renewal.
 	renewed atomic.Pointer[time.Time]
 }
 
-// leads is true as long as no other replica may lead, also where this process was stopped meanwhile.
+// leads is true as long as no other replica may lead, even if this process was suspended since the last renewal.
 func (l *lease) leads() bool {
 	t := l.renewed.Load()
 
 	return t != nil && time.Since(*t) < renewDeadline
 }
 
-// Update the lease. A record without a holder gives it up.
+// Update updates the lease. A record without a holder releases it.
 func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	if r.HolderIdentity == "" {
 		if l.end != nil {
@@ -65,12 +64,12 @@ func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord)
 	return l.noted(time.Now(), l.Interface.Update(ctx, r))
 }
 
-// Create the lease.
+// Create creates the lease.
 func (l *lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	return l.noted(time.Now(), l.Interface.Create(ctx, r))
 }
 
-// noted that a request for the lease has succeeded.
+// noted records the time of a successful request for the lease.
 func (l *lease) noted(asked time.Time, err error) error {
 	if err == nil {
 		l.renewed.Store(&asked)
@@ -79,8 +78,8 @@ func (l *lease) noted(asked time.Time, err error) error {
 	return err
 }
 
-// newLease returns the lease that elects one of the replicas in a namespace. A request for
-// it takes no longer than leaseRequest.
+// newLease returns the lease for the election among the replicas in a namespace. A request for it takes leaseRequest at
+// most.
 func newLease(cfg *rest.Config, ns string) (*lease, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -93,17 +92,17 @@ func newLease(cfg *rest.Config, ns string) (*lease, error) {
 	return &lease{Interface: l}, errors.Wrap(err, "cannot make the lease")
 }
 
-// After the grace period of runs, their last results are written for recordGrace, and the
-// manager stops for stopGrace. Together with giving up the lease this takes less than the
-// ten seconds that are left of a Pod's own grace period of 30 seconds.
+// After the grace period of runs, the provider writes their last results for recordGrace, and the manager stops within
+// stopGrace. Together with the release of the lease, this takes less than the 10 s that are left of the default grace
+// period of a Pod, 30 s.
 const (
 	recordGrace = 4 * time.Second
 	stopGrace   = 2 * time.Second
 )
 
-// serve until the context is done, and then stop in order: runs first, so that their
-// results are still written. A manager that ends before it is told to has failed, or has lost the lease: no result can
-// be written any more, and another replica may start runs.
+// serve runs the manager until the context is done. Then it stops the runs first, so that their results are still
+// written. If the manager ends earlier, it has failed, or has lost the lease: results cannot be written any more, and
+// another replica may start runs.
 func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.Pool, store *content.Store,
 	log logging.Logger,
 ) error {
@@ -121,7 +120,7 @@ func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.P
 	}()
 
 	select {
-	case <-alive.Done(): // There is no grace: all that follows ends with it.
+	case <-alive.Done(): // Without a grace period: the following contexts derive from alive.
 	case <-ctx.Done():
 		log.Info("Stopping", "grace-period", c.ShutdownGracePeriod)
 	}
@@ -134,12 +133,12 @@ func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.P
 	store.Stop()
 	runs.Stop(grace)
 
-	// An upgrade takes the rights to write results away, and gives them back when the
-	// next revision has its own. A removal of the provider does not, and the lease is lost.
+	// An upgrade revokes the rights to write results, and grants them again once the next revision has its own. A removal
+	// of the provider does not grant them again, and the lease is lost.
 	recording, cancel := context.WithDeadline(alive, over.Add(recordGrace))
 	defer cancel()
 
-	// What is not recorded by then, the next provider finds.
+	// The next provider finds runs that are not recorded by then.
 	_ = wait.PollUntilContextCancel(recording, 50*time.Millisecond, true, func(context.Context) (bool, error) {
 		return runs.Unrecorded() == 0, nil
 	})

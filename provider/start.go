@@ -55,8 +55,8 @@ type startCommand struct {
 	HealthProbeBindAddress string        `default:":8081"                                                    help:"Address of /healthz and /readyz; 0 turns them off."`
 }
 
-// Validate the flags. With the values that it refuses the provider would carry out nothing
-// without saying why, or apply without a pause.
+// Validate validates the flags. With invalid values, the provider would silently execute no runs, or apply without a
+// pause.
 func (c *startCommand) Validate() error {
 	switch {
 	case c.MaxConcurrentRuns < 1:
@@ -76,7 +76,7 @@ func (c *startCommand) Validate() error {
 	return c.Machine.Validate()
 }
 
-// Run the controllers until the context is done.
+// Run runs the controllers until the context is done.
 func (c *startCommand) Run(ctx context.Context) error {
 	zl := zap.New(zap.UseDevMode(c.Debug))
 	ctrl.SetLogger(zl)
@@ -113,10 +113,10 @@ func (c *startCommand) Run(ctx context.Context) error {
 		return err
 	}
 
-	// A provider that is started again finds nothing of this one.
+	// The warm process must not outlive the provider.
 	defer local.Close()
 
-	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor("provider-ansible")) //nolint:staticcheck // What event.NewAPIRecorder takes.
+	recorder := event.NewAPIRecorder(mgr.GetEventRecorderFor("provider-ansible")) //nolint:staticcheck // event.NewAPIRecorder needs this recorder.
 	leads := func() bool { return !c.LeaderElection || lease.leads() }
 
 	inPods, err := c.inPods(mgr, api, key, leads, log)
@@ -178,8 +178,8 @@ func (c *startCommand) Run(ctx context.Context) error {
 	return c.serve(ctx, mgr, runs, store, log)
 }
 
-// key of digests. A provider that was just installed may start before Crossplane has given
-// it any rights. It waits for them: how controllers start depends on them.
+// key returns the key of digests. A new provider may start before Crossplane has granted its rights. It waits for them,
+// since the start of controllers depends on them.
 func (c *startCommand) key(ctx context.Context, kube client.Client, log logging.Logger) (key []byte, err error) {
 	waited := wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
 		if key, err = config.Key(ctx, kube, c.Namespace); kerrors.IsForbidden(err) {

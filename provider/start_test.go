@@ -38,7 +38,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// discovery of what the manager looks up before it starts.
+// discovery has the resources that the manager discovers before it starts.
 var discovery = map[string]any{
 	"/api":  metav1.APIVersions{Versions: []string{"v1"}},
 	"/apis": metav1.APIGroupList{Groups: []metav1.APIGroup{{Name: "apiextensions.k8s.io", Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: "apiextensions.k8s.io/v1", Version: "v1"}}}}},
@@ -50,14 +50,14 @@ var discovery = map[string]any{
 	}},
 }
 
-// An apiServer has one lease, until it answers no more.
+// An apiServer has one lease, until it does not answer any more.
 type apiServer struct {
 	*httptest.Server
 
 	over  <-chan struct{}
 	hangs atomic.Bool
 	lease atomic.Pointer[coordinationv1.Lease]
-	// given is called when the lease is given up.
+	// given is called when the lease is released.
 	given func()
 }
 
@@ -113,10 +113,10 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer) //nolint:errchkjson // The client notices.
+	_ = json.NewEncoder(w).Encode(answer) //nolint:errchkjson // The client reports an error.
 }
 
-// untilCanceled carries a run out until it is canceled.
+// untilCanceled executes a run until it is canceled.
 func untilCanceled(ctx context.Context, r runs.Run, _ runs.Watch) runs.Report {
 	<-ctx.Done()
 
@@ -126,7 +126,7 @@ func untilCanceled(ctx context.Context, r runs.Run, _ runs.Watch) runs.Report {
 	return report
 }
 
-// newRuns are one run that ends when it is canceled, and that nothing is recorded of, and a store.
+// newRuns returns a pool with one run that ends when it is canceled and is never recorded, and a store.
 func newRuns(t *testing.T) (*pool.Pool, *content.Store) {
 	t.Helper()
 
@@ -146,7 +146,7 @@ func newRuns(t *testing.T) (*pool.Pool, *content.Store) {
 	return p, s
 }
 
-// TestServe ends a provider when its API server answers no more.
+// TestServe ends a provider with an API server that does not answer any more.
 func TestServe(t *testing.T) {
 	kube := newAPIServer(t)
 	c := &startCommand{
@@ -168,7 +168,7 @@ func TestServe(t *testing.T) {
 	go func() {
 		defer close(ended)
 
-		_ = c.serve(ctx, mgr, runs, store, logging.NewNopLogger()) // An error is how it ends when its last requests hang.
+		_ = c.serve(ctx, mgr, runs, store, logging.NewNopLogger()) // Its last requests hang, which is an error.
 	}()
 
 	select {
@@ -187,7 +187,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// A loser is a manager that has lost its lease by the time it is told to stop.
+// A loser is a manager that has lost its lease when it is stopped.
 type loser struct {
 	ctrl.Manager
 }
@@ -220,12 +220,12 @@ func TestServeWithoutLease(t *testing.T) {
 		}
 
 		if took := time.Since(start); took > 2*time.Minute {
-			t.Errorf("A provider that has lost its lease should not wait for anything, it did for %s", took)
+			t.Errorf("A provider that has lost its lease should not wait, it did for %s", took)
 		}
 	})
 }
 
-// TestCacheOptions keeps what plays see of an object, and no managed fields. Of an Approval it keeps those, too.
+// TestCacheOptions tests that the cache strips managed fields, except those of Approvals.
 func TestCacheOptions(t *testing.T) {
 	applied := map[string]string{corev1.LastAppliedConfigAnnotation: "{}"}
 	run := &namespacedv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{
@@ -236,10 +236,10 @@ func TestCacheOptions(t *testing.T) {
 	got, err := cacheOptions().DefaultTransform(run)
 	needs.OK(t, err)
 
-	// Nil, not empty: the API server takes an empty list for a wish to forget them.
+	// Nil, not empty: an empty list would reset the managed fields in the API server.
 	want := &namespacedv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: applied}}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("The cache should leave out who wrote an object: -want, +got:\n%s", diff)
+		t.Errorf("The cache should strip managed fields: -want, +got:\n%s", diff)
 	}
 
 	approval := &namespacedv1alpha1.Approval{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}}}
@@ -248,19 +248,19 @@ func TestCacheOptions(t *testing.T) {
 	needs.OK(t, err)
 
 	if diff := cmp.Diff(approval, got); diff != "" {
-		t.Errorf("The cache should keep who has made an Approval: -want, +got:\n%s", diff)
+		t.Errorf("The cache should keep the managed fields of an Approval: -want, +got:\n%s", diff)
 	}
 }
 
-// TestTerm adds up what may happen one after another.
+// TestTerm adds up the steps after a failed renewal.
 func TestTerm(t *testing.T) {
 	if took := renewPeriod + renewDeadline + 2*leaseRequest + stopGrace + machine.KillGrace; took >= leaseDuration {
-		t.Errorf("All that a leader runs should have ended %s after it last renewed its lease, not after %s", leaseDuration, took)
+		t.Errorf("All runs of a leader should have ended %s after the last renewal of its lease, not after %s", leaseDuration, took)
 	}
 }
 
-// TestLeaseOutlivesRuns has a leader release its lease: by the time that another
-// process may take it, nothing is running any more.
+// TestLeaseOutlivesRuns has a leader that releases its lease: when another
+// process may acquire it, all runs have ended.
 func TestLeaseOutlivesRuns(t *testing.T) {
 	kube := newAPIServer(t)
 	runs, store := newRuns(t)
@@ -282,7 +282,7 @@ func TestLeaseOutlivesRuns(t *testing.T) {
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) {
 				if !l.leads() {
-					t.Error("It should lead.")
+					t.Error("The process should lead.")
 				}
 
 				cancel()
@@ -292,11 +292,11 @@ func TestLeaseOutlivesRuns(t *testing.T) {
 	})
 
 	if running.Load() != 0 || l.leads() {
-		t.Errorf("Another one may lead: %d runs are in progress, and it leads: %t", running.Load(), l.leads())
+		t.Errorf("Another process may lead: %d runs are in progress, and this one leads: %t", running.Load(), l.leads())
 	}
 }
 
-// TestLeads has a process stop for so long that another one may lead by then.
+// TestLeads suspends a process for so long that another one may lead.
 func TestLeads(t *testing.T) {
 	for renewed, want := range map[time.Duration]bool{time.Second: true, leaseDuration: false} {
 		l := &lease{}

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
-// workTree is a directory as the author of its roles has it: nothing of it is committed, and the role and the
-// collection that it uses are beside the playbook. Each task leaves a line in a ledger.
+// workTree is the directory of an author of roles: its files are not committed, and the role and the
+// collection that it uses are beside the playbook. Each task writes a line into a ledger.
 func workTree(t *testing.T) string {
 	t.Helper()
 
@@ -35,7 +35,7 @@ func workTree(t *testing.T) string {
 		"ansible.cfg":                          "[defaults]\nforks = 1\n",
 	})
 
-	// What a program beside the roles listens on is no content.
+	// The socket of a program beside the roles is not content.
 	test.OK(t, unix.Mkfifo(filepath.Join(dir, "roles", "page", "agent"), 0o600))
 
 	sources.InGit(t, dir, "init", "-q")
@@ -43,7 +43,7 @@ func workTree(t *testing.T) string {
 	return dir
 }
 
-// TestRunTree runs a directory, and compares what was done with what ansible-playbook does in it.
+// TestRunTree runs a directory, and compares the ledger with that of ansible-playbook in the directory.
 func TestRunTree(t *testing.T) {
 	test.Ansible(t)
 
@@ -60,7 +60,7 @@ func TestRunTree(t *testing.T) {
 			want:   "page web1\npage web2\nbox web1\nbox web2\nweb1 staging none\nweb2 staging none\n",
 		},
 		"Chosen": {
-			reason: "Hosts, tags and variables are chosen, and later variables win.",
+			reason: "Flags select hosts, tags and variables. Later variables take precedence.",
 			args:   []string{"-i", "inventories/stage", "-l", "web2", "--tags", "web,page", "--skip-tags", "page", "-e", "word=first", "-e", "@vars.yml", "site.yml"},
 			want:   "web2 staging of a file\n",
 		},
@@ -99,7 +99,7 @@ func TestRunTree(t *testing.T) {
 	}
 }
 
-// TestRunShows compares what a terminal shows with what ansible-playbook shows of the same directory.
+// TestRunShows compares the display with that of ansible-playbook in the same directory.
 func TestRunShows(t *testing.T) {
 	test.Ansible(t)
 
@@ -109,7 +109,7 @@ func TestRunShows(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		args   []string
-		// shown is a part of what Ansible shows, and done what is in the ledger.
+		// shown is a part of the display, and done is the ledger.
 		shown, done, err string
 	}{
 		"Diff": {
@@ -118,22 +118,22 @@ func TestRunShows(t *testing.T) {
 			shown:  "+page web1", done: "page web1\n",
 		},
 		"CheckDiff": {
-			reason: "So are those of a check.",
+			reason: "The differences of a check are shown.",
 			args:   []string{"--check", "--diff", "site.yml"},
 			shown:  "+page web1",
 		},
 		"ListTasks": {
-			reason: "Tasks are listed, and none is carried out.",
+			reason: "Tasks are listed, and none runs.",
 			args:   []string{"--list-tasks", "--check", "site.yml"},
 			shown:  "ansible.builtin.lineinfile\tTAGS: [page]",
 		},
 		"SyntaxCheck": {
-			reason: "The syntax is checked, and nothing is carried out.",
+			reason: "The syntax is checked, and no task runs.",
 			args:   []string{"--syntax-check", "site.yml"},
 			shown:  "playbook: site.yml",
 		},
 		"Wrong": {
-			reason: "A mistake in the syntax is shown, and the command fails.",
+			reason: "A syntax error is shown, and the command fails.",
 			args:   []string{"--syntax-check", "wrong.yml"},
 			shown:  "'taskz' is not a valid attribute for a Play",
 			err:    "PlaybookError: 'taskz' is not a valid attribute for a Play",
@@ -144,7 +144,7 @@ func TestRunShows(t *testing.T) {
 			ledger := filepath.Join(out, "ledger")
 			args := append([]string{"-i", "inventories/stage", "-l", "web1", "--tags", "page", "-e", "ledger=" + ledger}, tc.args...)
 
-			// Files of runs are for their user alone.
+			// Files of runs are readable only for their user.
 			sh := []string{"-c", `umask 077; exec "$@"`, "sh", test.Program(t, "ansible-playbook")}
 			cmd := exec.CommandContext(t.Context(), "sh", append(sh, args...)...)
 			cmd.Dir = dir
@@ -166,7 +166,7 @@ func TestRunShows(t *testing.T) {
 				t.Errorf("\n%s\nRun(): want error %q, got %q", tc.reason, tc.err, said)
 			}
 
-			// The first line says that content is installed.
+			// The first line is about the installation of content.
 			_, got, _ = strings.Cut(got, "\n")
 
 			if !strings.Contains(got, tc.shown) {
@@ -185,7 +185,7 @@ func TestRunShows(t *testing.T) {
 	}
 }
 
-// stdout that a function writes.
+// stdout returns the text that a function writes to standard output.
 func stdout(t *testing.T, f func()) string {
 	t.Helper()
 

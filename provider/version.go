@@ -16,14 +16,13 @@ import (
 // version and commit are set by the build.
 var (
 	version = "dev"
-	commit  = "unknown" //nolint:gochecknoglobals // The linter knows of version only.
+	commit  = "unknown" //nolint:gochecknoglobals // The linter only knows version.
 )
 
-// versionFlag prints the versions of the provider, and of the tools that it
-// finds, and ends the process.
+// versionFlag prints the versions of the provider and of its tools, and ends the process.
 type versionFlag bool
 
-// BeforeReset is called before commands are looked at, so that none is needed.
+// BeforeReset is called before commands are parsed, so that the flag needs none.
 func (versionFlag) BeforeReset(app *kong.Kong) error {
 	ctx := context.Background()
 
