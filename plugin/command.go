@@ -28,16 +28,16 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
-// Requests to the API server in a second, as kubectl has them.
+// Rate limits of requests to the API server, as in kubectl.
 const (
 	qps   = 50
 	burst = 300
 )
 
-// page is how many objects a list has at most.
+// page is the largest number of objects in a page of a list.
 const page = 500
 
-// plugin is what all commands share.
+// plugin is the state of all commands.
 type plugin struct {
 	out, errs io.Writer
 	flags     *genericclioptions.ConfigFlags
@@ -46,12 +46,12 @@ type plugin struct {
 	all           bool
 	allNamespaces bool
 
-	// composites caches which kinds are those of XRs and claims.
+	// composites caches whether a kind is that of XRs or claims.
 	composites map[schema.GroupVersionKind]bool
-	// lookup the objects that arguments name, for a command that reads or for another one.
+	// lookup returns the objects in the arguments of a command. reads is true for a command that only reads.
 	lookup func(args []string, reads bool) ([]corev1.ObjectReference, error)
 	client *objects.Client
-	// named are the objects that the arguments name, and single is true if that is one.
+	// named are the objects in the arguments, and single is true if there is one.
 	named  []corev1.ObjectReference
 	single bool
 }
@@ -72,7 +72,7 @@ func newPlugin(out, errs io.Writer) *plugin {
 	return p
 }
 
-// root is the command that has all others.
+// root returns the root command.
 func (p *plugin) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-ansible",
@@ -96,7 +96,7 @@ func (p *plugin) root() *cobra.Command {
 	return root
 }
 
-// command that takes objects, and gets their trees as they are when it begins.
+// command returns a command with objects as arguments. run is called with their trees.
 func (p *plugin) command(use, short, long string, run func(ctx context.Context, nodes []*tree.Node) error,
 	reads bool,
 ) *cobra.Command {
@@ -128,8 +128,8 @@ func (p *plugin) command(use, short, long string, run func(ctx context.Context, 
 	return c
 }
 
-// roots are the objects that the arguments name. Commands that only read take all objects of
-// a type without being asked to.
+// roots returns the objects in the arguments. Commands that only read accept a type without a name
+// for all its objects.
 func (p *plugin) roots(args []string, reads bool) ([]corev1.ObjectReference, error) {
 	if len(args) == 0 {
 		return nil, errors.New(
@@ -181,8 +181,8 @@ func (p *plugin) roots(args []string, reads bool) ([]corev1.ObjectReference, err
 	return roots, nil
 }
 
-// find objects. For AnsibleRuns without a group kubectl takes the cluster scoped ones. Those in namespaces are
-// meant where there are none of these.
+// find returns objects. kubectl resolves AnsibleRuns without a group to the cluster scoped type. If there are none,
+// find returns those in namespaces.
 func (p *plugin) find(namespace string, reads bool, args []string) ([]*resource.Info, error) {
 	infos, err := p.build(namespace, reads, args)
 	if others := inNamespaces(args); !slices.Equal(others, args) &&
@@ -193,7 +193,7 @@ func (p *plugin) find(namespace string, reads bool, args []string) ([]*resource.
 	return infos, err
 }
 
-// inNamespaces are arguments that name AnsibleRuns in namespaces where these have no group.
+// inNamespaces returns arguments with the group of AnsibleRuns in namespaces in place of no group.
 func inNamespaces(args []string) []string {
 	args = slices.Clone(args)
 
@@ -221,7 +221,7 @@ func (p *plugin) build(namespace string, reads bool, args []string) ([]*resource
 		Infos()
 }
 
-// load the trees of the objects. Those that are gone are left out.
+// load returns the trees of the objects. Objects that are gone are left out.
 func (p *plugin) load(ctx context.Context) ([]*tree.Node, error) {
 	var nodes []*tree.Node
 
@@ -239,7 +239,7 @@ func (p *plugin) load(ctx context.Context) ([]*tree.Node, error) {
 	return nodes, nil
 }
 
-// each does something to objects, to all of them whatever becomes of the others.
+// each calls a function for all nodes, also after an error, and joins the errors.
 func each(nodes []*tree.Node, do func(*tree.Node) error) error {
 	var errs []error
 	for _, n := range nodes {
@@ -249,7 +249,7 @@ func each(nodes []*tree.Node, do func(*tree.Node) error) error {
 	return errors.Join(errs...)
 }
 
-// complete the types that have runs, and the names of objects of a type.
+// complete returns completions: types that have runs, and names of objects of a type.
 func (p *plugin) complete(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	var all []string
 
@@ -261,7 +261,7 @@ func (p *plugin) complete(cmd *cobra.Command, args []string, begun string) ([]st
 	case len(args) > 0 && !strings.Contains(args[0], "/"):
 		all = p.names(cmd.Context(), args[0])
 	default:
-		all, _ = p.types() // What is there is completed.
+		all, _ = p.types() // Types are completed despite an error.
 	}
 
 	return all, cobra.ShellCompDirectiveNoFileComp
@@ -287,7 +287,7 @@ func (p *plugin) isComposite(kind schema.GroupVersionKind) bool {
 
 	is := find()
 	if !is && !d.Fresh() {
-		d.Invalidate() // The kind may have become one since kubectl has asked.
+		d.Invalidate() // The cached discovery may be outdated.
 
 		is = find()
 	}
@@ -297,12 +297,12 @@ func (p *plugin) isComposite(kind schema.GroupVersionKind) bool {
 	return is
 }
 
-// inCategory is true for XRs and claims: Crossplane puts them into categories.
+// inCategory is true for XRs and claims, which have categories of Crossplane.
 func inCategory(r metav1.APIResource) bool {
 	return slices.Contains(r.Categories, "composite") || slices.Contains(r.Categories, "claim")
 }
 
-// types that have runs. With an error there may be more of them.
+// types returns the types that have runs. With an error, the result may be incomplete.
 func (p *plugin) types() ([]string, error) {
 	d, err := p.flags.ToDiscoveryClient()
 	if err != nil {

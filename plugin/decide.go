@@ -50,10 +50,10 @@ func (p *plugin) decideCommand(use, short, long string, d common.ApprovalDecisio
 	return c
 }
 
-// fullUsage is what the flag --full does.
+// fullUsage is the usage text of the flag --full.
 const fullUsage = "Show each difference as a whole, however long it is."
 
-// decide about all runs that await it.
+// decide creates Approvals for all runs that await a decision.
 func (p *plugin) decide(ctx context.Context, nodes []*tree.Node, spec common.ApprovalSpec, yes, full bool) error {
 	runs := pick(nodes, func(n *tree.Node) bool { return n.Decidable(spec.Decision) })
 	if len(runs) == 0 {
@@ -99,13 +99,13 @@ func (p *plugin) decide(ctx context.Context, nodes []*tree.Node, spec common.App
 	})
 }
 
-// agreed asks a person at a terminal.
+// agreed asks the user for confirmation at the terminal.
 func (p *plugin) agreed(what string) (bool, error) {
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
 		return false, errors.New("there is no terminal to ask at: look at the above, and add --yes")
 	}
 
-	signal.Reset() // An interrupt of the question ends the command: reading does not.
+	signal.Reset() // An interrupt must end the command during the question, but does not end a read.
 
 	p.printf("%s this? [y/N] ", what)
 
@@ -118,7 +118,7 @@ func (p *plugin) agreed(what string) (bool, error) {
 	return answer == "y" || answer == "yes", nil
 }
 
-// read a line as the answer.
+// read returns the answer in a line.
 func read(in io.Reader) (string, error) {
 	line, err := bufio.NewReader(in).ReadString('\n')
 

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// pause between two looks at the objects.
+	// pause is the time between two reads of the objects.
 	pause = time.Second
-	// maxErrors in a row, after which a look at the objects fails for good.
+	// maxErrors is the number of errors in a row after which reading fails.
 	maxErrors = 10
 )
 
-// style of what is shown.
+// style returns the style of texts.
 func (p *plugin) style(wide bool) text.Style {
 	return text.Style{Style: play.StyleOf(p.out), Wide: wide}
 }
 
-// follow the objects: look at them again and again until the callback says that it has seen
+// follow reads the objects repeatedly until the callback returns true for
 // enough.
 func (p *plugin) follow(ctx context.Context, seen func(now []*tree.Node) (enough bool, err error)) error {
 	tick := time.NewTicker(pause)

@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	// watchFor is how long the provider is asked to show the output of a run, and watchAgain when it is
-	// asked again. Clocks may differ by what is left to common.MaxWatch, and by a minute in the other
+	// watchFor is the duration of a request to show the output of a run, and watchAgain the time until it is
+	// renewed. Clocks may differ by the difference to common.MaxWatch, and by a minute in the other
 	// direction.
 	watchFor   = 2 * time.Minute
 	watchAgain = time.Minute
-	// outputPatience is how long the output of a run is waited for that is known to have begun or ended.
+	// outputPatience is the time of waiting for the output of a run that has begun or ended.
 	outputPatience = 10 * time.Second
 )
 
@@ -57,20 +57,20 @@ func (p *plugin) logs(ctx context.Context, follow bool) error {
 		return l.look(ctx, runs, awaited)
 	})
 	if ctx.Err() != nil {
-		return nil // Watching ends that way.
+		return nil // An interrupt ends watching.
 	}
 
 	return err
 }
 
-// awaited is true for a tree in which a run is in progress or going to be.
+// awaited is true for a tree with a run that is in progress or will begin.
 func awaited(root *tree.Node) bool {
 	return slices.ContainsFunc(root.Leaves(), func(n *tree.Node) bool {
 		return slices.Contains([]tree.State{tree.Running, tree.Installing, tree.Queued, tree.Waiting, tree.Deleting}, n.State)
 	})
 }
 
-// logs of some AnsibleRuns.
+// logs shows the output of some AnsibleRuns.
 type logs struct {
 	p       *plugin
 	follow  bool
@@ -78,20 +78,20 @@ type logs struct {
 	refused bool
 }
 
-// A log is what was shown of an AnsibleRun.
+// A log is the state of the output of one AnsibleRun.
 type log struct {
 	node *tree.Node
 	w    *play.Writer
-	// id of the run that is shown, and what was shown of it last.
+	// id of the shown run, and its output that was shown last.
 	id, shown string
-	// since is when this run was seen first, and ended when its end was.
+	// since is the time at which this run was seen first, and ended the time at which its end was seen.
 	since, ended time.Time
 	over         bool
-	// asked is when the provider was asked for the output last.
+	// asked is the time of the last request for the output.
 	asked time.Time
 }
 
-// look at AnsibleRuns, and show what is new. It is true when nothing is to be waited for.
+// look shows new output of AnsibleRuns. It returns true if there is nothing to wait for.
 func (l *logs) look(ctx context.Context, runs []*tree.Node, awaited bool) (bool, error) {
 	over := true
 
@@ -119,7 +119,7 @@ func (l *logs) look(ctx context.Context, runs []*tree.Node, awaited bool) (bool,
 	return over && (!l.follow || !awaited), nil
 }
 
-// show what is new of an AnsibleRun.
+// show shows new output of an AnsibleRun.
 func (l *logs) show(ctx context.Context, g *log) error {
 	run, now := g.run(), time.Now()
 	if run.Phase == "" {
@@ -181,8 +181,8 @@ func (l *logs) show(ctx context.Context, g *log) error {
 	return nil
 }
 
-// run to show: the last one or, after a requested check, that check. A check in progress is the last run; after its
-// end an older run is that again.
+// run returns the run to show: the last run or, after a requested check, that check. A check in progress is the last
+// run; after its end, the last run is the one before it again.
 func (g *log) run() common.Run {
 	last, check := g.node.LastRun, g.node.Previewed()
 	if check.Phase == "" || check.ID != g.id || g.node.InProgress() || check.CompletionTime.Before(last.StartTime) {
@@ -192,7 +192,7 @@ func (g *log) run() common.Run {
 	return check
 }
 
-// watch asks the provider to show the output of a run in progress. It asks again when the request is gone: another
+// watch requests the output of a run in progress from the provider. It repeats the request if it is gone: another
 // watcher that stops may remove it.
 func (l *logs) watch(ctx context.Context, g *log, now time.Time) error {
 	if l.refused || g.node.Watched != "" && now.Sub(g.asked) < watchAgain {
@@ -216,7 +216,7 @@ func (l *logs) watch(ctx context.Context, g *log, now time.Time) error {
 	return client.IgnoreNotFound(err)
 }
 
-// output of the run that is shown. It is whole once the run has ended.
+// output returns the output of the shown run. whole is true once the run has ended.
 func (l *logs) output(ctx context.Context, g *log) (all string, whole bool, err error) {
 	kept := g.node.KeptOutput
 	if kept.ConfigMap == "" {
@@ -231,22 +231,22 @@ func (l *logs) output(ctx context.Context, g *log) (all string, whole bool, err 
 	return data[common.OutputKeyOutput], common.RunPhase(data[common.OutputKeyPhase]).Finished(), nil
 }
 
-// unwatch what was asked for. Another watcher asks again.
+// unwatch removes the requests for output. Other watchers repeat theirs.
 func (l *logs) unwatch(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, outputPatience)
 	defer cancel()
 
 	for _, g := range l.of {
 		if !g.asked.IsZero() {
-			_ = l.p.client.Annotate(ctx, g.node, common.AnnotationWatch, nil) // It expires by itself.
+			_ = l.p.client.Annotate(ctx, g.node, common.AnnotationWatch, nil) // The request expires by itself.
 		}
 	}
 }
 
-// leftOut stands for what was displayed before a text.
+// leftOut stands for output before a text.
 const leftOut = "…\n"
 
-// added is what a text has that is not in the one before. Both are the end of what was displayed.
+// added returns the text in now that is not in before. Both are the end of a display.
 func added(before, now string) string {
 	was, is := strings.SplitAfter(strings.TrimPrefix(before, leftOut),
 		"\n"), strings.SplitAfter(strings.TrimPrefix(now, leftOut), "\n")
@@ -265,7 +265,7 @@ func added(before, now string) string {
 	return leftOut + strings.Join(is, "")
 }
 
-// unkept says how a run has ended if its output, or the rest of it, was not kept.
+// unkept returns a message about the end of a run without kept output, or with incomplete output.
 func unkept(n *tree.Node, run common.Run, begun bool) string {
 	var b strings.Builder
 

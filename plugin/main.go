@@ -1,5 +1,5 @@
-// Package main is kubectl-ansible, a plugin of kubectl for the operation of Ansible in a cluster: it shows the runs
-// of XRs, claims and AnsibleRuns, says why they wait, and asks for runs.
+// Package main is kubectl-ansible, a kubectl plugin for Ansible in a cluster: it shows the runs
+// of XRs, claims and AnsibleRuns, shows why they wait, and requests runs.
 package main
 
 import (
@@ -24,27 +24,27 @@ const (
 	exitTime   = 3
 )
 
-// What was built, stamped by the build.
+// version and commit are set by the build.
 var (
 	version = "dev"
-	commit  = "unknown" //nolint:gochecknoglobals // The linter knows of version only.
+	commit  = "unknown" //nolint:gochecknoglobals // The linter only knows version.
 )
 
-// errFailed is the end of runs that did not all succeed.
+// errFailed is the error if a run has not succeeded.
 var errFailed = errors.New("not all runs have succeeded")
 
-// errTime is the end of a wait with a time limit.
+// errTime is the error at the end of the time limit.
 var errTime = errors.New("the time is over, and the runs go on")
 
 func main() {
 	os.Exit(run(arguments(os.Args), os.Stdout, os.Stderr))
 }
 
-// completer is what the name of the program begins with that kubectl asks for completions. It is a link to the
-// plugin, and gets the arguments alone.
+// completer is the prefix of the name of the program that kubectl calls for completions. The program is a link to the
+// plugin, and gets only the arguments to complete.
 const completer = "kubectl_complete-"
 
-// arguments of the plugin, which was called by a name.
+// arguments returns the arguments of the plugin, given its argv.
 func arguments(called []string) []string {
 	name, args := called[0], called[1:]
 	if strings.HasPrefix(filepath.Base(name), completer) {
@@ -54,7 +54,7 @@ func arguments(called []string) []string {
 	return args
 }
 
-// run the plugin, and return its exit status.
+// run runs the plugin, and returns its exit status.
 func run(args []string, out, errs io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -18,7 +18,7 @@ func (p *plugin) pauseCommand() *cobra.Command {
 		"Start no more runs of objects, and compose nothing for XRs, until they are resumed. Runs in progress go on to "+
 			"their end.",
 		func(ctx context.Context, _ []*tree.Node) error {
-			// XRs come first, so that they compose no run that is not paused.
+			// XRs are paused first, so that they do not compose new runs.
 			return p.annotate(ctx, "true", composites, (*tree.Node).All)
 		}, false)
 }
@@ -31,12 +31,12 @@ func (p *plugin) resumeCommand() *cobra.Command {
 		}, false)
 }
 
-// composites are the XRs of a tree. Its claim is left alone: changes of a paused claim would not reach its XR.
+// composites returns the XRs of a tree. Its claim is left out: changes of a paused claim would not reach its XR.
 func composites(n *tree.Node) []*tree.Node {
 	return slices.DeleteFunc(n.Composites(), func(n *tree.Node) bool { return n.Claim })
 }
 
-// annotate objects of trees to be paused, or to be not: first some of them, and then others, as these are by then.
+// annotate sets or removes the annotation for pausing on objects of trees: on each group in order, with current trees.
 func (p *plugin) annotate(ctx context.Context, value any, order ...func(*tree.Node) []*tree.Node) error {
 	done := "paused"
 	if value == nil {

@@ -41,21 +41,21 @@ func (p *plugin) checkCommand() *cobra.Command {
 		request{check: true, none: "there is nothing to check"})
 }
 
-// A request for runs.
+// A request has the options of a command that requests runs.
 type request struct {
-	// wanted AnsibleRuns; nil means all.
+	// wanted selects AnsibleRuns; nil means all.
 	wanted func(*tree.Node) bool
-	// none is what is said if there are no such AnsibleRuns.
+	// none is the message if no AnsibleRun is selected.
 	none string
 	// check is true for previews.
 	check bool
-	// wait until the runs end.
+	// wait is true to wait until the runs end.
 	wait bool
-	// full shows differences as a whole.
+	// full is true to show differences completely.
 	full bool
 }
 
-// token of the request, which no other one has.
+// token returns a unique token.
 func (r request) token() string {
 	t := time.Now().UTC().Format(time.RFC3339Nano)
 	if r.check {
@@ -96,7 +96,7 @@ func (p *plugin) requestCommand(use, short, long string, r request) *cobra.Comma
 	return c
 }
 
-// request runs, and wait for them.
+// request requests runs, and waits for them.
 func (p *plugin) request(ctx context.Context, nodes []*tree.Node, want request) error {
 	all := pick(nodes, want.wanted)
 	if len(all) == 0 {
@@ -117,7 +117,7 @@ func (p *plugin) request(ctx context.Context, nodes []*tree.Node, want request) 
 		return p.ask(ctx, r, all)
 	}
 
-	r.Ordered = !want.check // A check changes nothing that another one could depend on.
+	r.Ordered = !want.check // Checks do not depend on one another.
 
 	for _, n := range nodes {
 		if want.check {
@@ -161,7 +161,7 @@ func (p *plugin) request(ctx context.Context, nodes []*tree.Node, want request) 
 	return verdict(r)
 }
 
-// warnBehind says which XRs of a tree have changes that a check does not see.
+// warnBehind warns about XRs of a tree with changes that a check does not include.
 func (p *plugin) warnBehind(root *tree.Node) {
 	for _, xr := range root.Composites() {
 		if xr.Behind {
@@ -171,7 +171,7 @@ func (p *plugin) warnBehind(root *tree.Node) {
 	}
 }
 
-// verdict on a request that is over: why not all runs have succeeded, if that is so.
+// verdict returns an error if not all runs of an ended request have succeeded.
 func verdict(r *tree.Request) error {
 	switch whys := r.Why(); {
 	case r.Succeeded():
@@ -183,7 +183,7 @@ func verdict(r *tree.Request) error {
 	}
 }
 
-// showPreviews that a request has led to.
+// showPreviews shows the previews of a request.
 func (p *plugin) showPreviews(s text.Style, token string, now []*tree.Node) {
 	for _, n := range pick(now, nil) {
 		if n.Preview.Request == token {
@@ -192,7 +192,7 @@ func (p *plugin) showPreviews(s text.Style, token string, now []*tree.Node) {
 	}
 }
 
-// pick AnsibleRuns of trees, all of them if wanted is nil.
+// pick returns the selected AnsibleRuns of trees; all if wanted is nil.
 func pick(nodes []*tree.Node, wanted func(*tree.Node) bool) []*tree.Node {
 	var runs []*tree.Node
 
@@ -207,7 +207,7 @@ func pick(nodes []*tree.Node, wanted func(*tree.Node) bool) []*tree.Node {
 	return runs
 }
 
-// hasRuns is an error about a tree that has no AnsibleRun.
+// hasRuns returns an error for a tree without AnsibleRuns.
 func hasRuns(nodes []*tree.Node) error {
 	for _, root := range nodes {
 		if len(root.All()) == 0 {
@@ -218,7 +218,7 @@ func hasRuns(nodes []*tree.Node) error {
 	return nil
 }
 
-// ask for the runs that are due.
+// ask requests the runs that are due.
 func (p *plugin) ask(ctx context.Context, r *tree.Request, now []*tree.Node) error {
 	for _, n := range r.Due(now) {
 		if err := p.client.Annotate(ctx, n, meta.AnnotationKeyReconcileRequestedAt, r.Token); err != nil {

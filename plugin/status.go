@@ -59,7 +59,7 @@ func (p *plugin) statusCommand() *cobra.Command {
 	return c
 }
 
-// withoutObject has a command that gets --all-namespaces alone show all AnsibleRuns. They are listed in pages, and not
+// withoutObject makes a command with only --all-namespaces show all AnsibleRuns. They are listed in pages, and not
 // read one by one.
 func (p *plugin) withoutObject(c *cobra.Command, show func(all []*tree.Node) error) {
 	named := c.RunE
@@ -105,13 +105,13 @@ func (p *plugin) status(ctx context.Context, nodes []*tree.Node, output string, 
 		return len(now) == 0, nil
 	})
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // Watching ends that way.
+		return nil //nolint:nilerr // An interrupt ends watching.
 	}
 
 	return err
 }
 
-// show nodes as text, or for programs.
+// show shows nodes as text, or in a format for programs.
 func (p *plugin) show(nodes []*tree.Node, output string,
 	asText func(text.Style, time.Time, ...*tree.Node) string,
 ) error {

@@ -14,10 +14,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
 )
 
-// maxDiff is how many lines of the difference of a task are shown, unless it is shown wide.
+// maxDiff is the largest number of lines of the difference of a task, unless the style is wide.
 const maxDiff = 40
 
-// Prediction of what a run would change, to decide about its approval.
+// Prediction returns the predicted changes of a run, for a decision about its approval.
 func Prediction(s Style, now time.Time, n *tree.Node) string {
 	b := &strings.Builder{}
 	a := n.Approval
@@ -43,7 +43,7 @@ func Prediction(s Style, now time.Time, n *tree.Node) string {
 	return b.String()
 }
 
-// Preview of what an apply would change.
+// Preview returns the predicted changes of an apply.
 func Preview(s Style, n *tree.Node) string {
 	b := &strings.Builder{}
 	r := n.Previewed()
@@ -60,7 +60,7 @@ func Preview(s Style, n *tree.Node) string {
 	return b.String()
 }
 
-// writeDrift writes what a check predicts, by task and host, or why it predicts nothing.
+// writeDrift writes the predicted changes of a check, by task and host, or why there is no prediction.
 func (s Style) writeDrift(b *strings.Builder, unchecked string, d common.Drift) {
 	switch {
 	case unchecked != "":
@@ -94,7 +94,7 @@ func (s Style) writeDrift(b *strings.Builder, unchecked string, d common.Drift) 
 	}
 }
 
-// History of runs, in a table.
+// History returns a table of past runs.
 func History(now time.Time, runs []*tree.Node) string {
 	rows := [][]string{{"NAME", "STARTED", "TOOK", "MODE", "TRIGGER", "RESULT", "CHANGED", "FAILED", "APPROVED BY"}}
 

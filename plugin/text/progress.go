@@ -9,10 +9,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
-// A Progress tells what becomes of runs: a line for each change. It has what was told of each last.
+// A Progress reports the progress of runs: a line for each change. It maps each run to its last line.
 type Progress map[string]string
 
-// Lines about what has changed since the last call.
+// Lines returns lines about changes since the last call.
 func (p Progress) Lines(s Style, now time.Time, roots ...*tree.Node) string {
 	var lines strings.Builder
 

@@ -17,13 +17,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
-// Limits of what is shown of a run, unless it is shown wide.
+// Limits of the text about a run, unless the style is wide.
 const (
 	maxFailures = 3
 	maxText     = 400
 )
 
-// Status of trees at a time: a table with the trees in its first column.
+// Status returns a table of trees at a time. Its first column has the trees.
 func Status(s Style, now time.Time, roots ...*tree.Node) string {
 	headers := []string{"NAME", "STATE", "TOOK", "ENDED", "TASKS"}
 	if s.Wide {
@@ -63,7 +63,7 @@ func Status(s Style, now time.Time, roots ...*tree.Node) string {
 	return b.String()
 }
 
-// table of rows that have as many cells each, in lines.
+// table returns the lines of a table. All rows have the same number of cells.
 func table(rows [][]string) []string {
 	var b strings.Builder
 
@@ -82,7 +82,7 @@ func table(rows [][]string) []string {
 	return lines
 }
 
-// A row is about one node: cells in columns, and lines below them.
+// A row has the cells of one node, and lines below them.
 type row struct {
 	cells   []string
 	color   string
@@ -92,8 +92,8 @@ type row struct {
 
 type detail struct{ color, text string }
 
-// rows of a node and those below it. lead is what stands before its name, and below what
-// stands before the names of those below it.
+// rows returns the rows of a node and of its children. lead is the prefix of its name, and below is
+// the prefix of the names of its children.
 func (s Style) rows(rows []row, now time.Time, n *tree.Node, lead, below string, root bool) []row {
 	name := clean(n.Title())
 
@@ -125,7 +125,7 @@ func (s Style) rows(rows []row, now time.Time, n *tree.Node, lead, below string,
 	return rows
 }
 
-// columns of a node after its name and its state.
+// columns returns the cells of a node after its name and its state.
 func (s Style) columns(now time.Time, n *tree.Node) []string {
 	run, ended, tasks, object := n.LastRun, "", "", ""
 
@@ -149,7 +149,7 @@ func (s Style) columns(now time.Time, n *tree.Node) []string {
 	return []string{took(run, now), ended, tasks}
 }
 
-// count the runs of an XR that are ready.
+// count returns the number of ready runs of an XR, and of all.
 func count(n *tree.Node) string {
 	all := n.Leaves()
 	ready := 0
@@ -163,7 +163,7 @@ func count(n *tree.Node) string {
 	return fmt.Sprintf("%d of %d ready", ready, len(all))
 }
 
-// took is how long a run has taken.
+// took returns the duration of a run.
 func took(r common.Run, now time.Time) string {
 	if r.StartTime == nil {
 		return ""
@@ -176,12 +176,12 @@ func took(r common.Run, now time.Time) string {
 	return span(now.Sub(r.StartTime.Time))
 }
 
-// span of time, as kubectl shows ages.
+// span returns a duration in the format of ages in kubectl.
 func span(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }
 
 func ago(t, now time.Time) string { return span(now.Sub(t)) + " ago" }
 
-// Totals of a run, in Ansible's words. Those that are 0 are left out, except ok.
+// Totals returns the totals of a run with Ansible's names. Totals that are 0 are left out, except ok.
 func Totals(h *common.HostTotals) string {
 	if h == nil {
 		return ""
@@ -208,7 +208,7 @@ func Totals(h *common.HostTotals) string {
 	return strings.Join(words, " ")
 }
 
-// facts of a node: what it does, what it waits for, what has failed.
+// facts returns lines about a node: its task, the cause of its waiting, and its failures.
 func (s Style) facts(now time.Time, n *tree.Node) []detail {
 	var ds []detail
 
@@ -268,7 +268,7 @@ func (s Style) facts(now time.Time, n *tree.Node) []detail {
 	return ds
 }
 
-// next says when a run that failed is tried again.
+// next returns a message with the time of the retry of a failed run.
 func next(n *tree.Node, now time.Time) string {
 	attempts := "1 attempt"
 	if a := n.LastApply.Attempts; a != 1 {
@@ -287,7 +287,7 @@ func next(n *tree.Node, now time.Time) string {
 	return ""
 }
 
-// when something happens by itself.
+// when returns a message with a time.
 func when(at *metav1.Time, n *tree.Node, now time.Time) string {
 	text := "is due"
 	if at.After(now) {
@@ -301,7 +301,7 @@ func when(at *metav1.Time, n *tree.Node, now time.Time) string {
 	return text
 }
 
-// unapproved says what awaits a decision, or by which user it was rejected, and how to approve it.
+// unapproved returns a message about a run that awaits a decision, or the user that rejected it, and how to approve it.
 func unapproved(n *tree.Node) string {
 	a := n.Approval
 	text := "awaits approval"
@@ -318,7 +318,7 @@ func unapproved(n *tree.Node) string {
 	return text + ": " + command("approve", n)
 }
 
-// waits says what a run that has not begun waits for.
+// waits returns a message why a run has not begun.
 func waits(r common.Run) string {
 	switch {
 	case r.Phase == common.PhaseInstalling:
@@ -332,7 +332,7 @@ func waits(r common.Run) string {
 	return "waits for its turn"
 }
 
-// doing is the task of a run, and how far the run is.
+// doing returns the task and the progress of a run.
 func doing(r common.Run) string {
 	if r.Progress == "" {
 		return r.CurrentTask
@@ -341,7 +341,7 @@ func doing(r common.Run) string {
 	return r.CurrentTask + " (" + r.Progress + ")"
 }
 
-// Stuck are the AnsibleRuns that do not go on by themselves, the worst first.
+// Stuck returns the AnsibleRuns that do not go on by themselves, the most urgent first.
 func Stuck(runs []*tree.Node) []*tree.Node {
 	stuck := slices.DeleteFunc(slices.Clone(runs), func(n *tree.Node) bool {
 		return !slices.Contains([]tree.State{tree.Failed, tree.Blocked, tree.AwaitingApproval}, n.State)
@@ -355,7 +355,7 @@ func Stuck(runs []*tree.Node) []*tree.Node {
 	return stuck
 }
 
-// Overview of AnsibleRuns: how many are in each state, and a table of those that are stuck.
+// Overview returns the number of AnsibleRuns in each state, and a table of those that are stuck.
 func Overview(s Style, now time.Time, runs ...*tree.Node) string {
 	counts := map[tree.State]int{}
 	for _, n := range runs {

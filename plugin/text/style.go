@@ -1,5 +1,5 @@
-// Package text shows trees in a terminal. All that comes from objects may be any text: it has no control characters
-// when it reaches a terminal.
+// Package text formats trees for a terminal. Texts of objects are not trusted: their control characters are removed
+// for the terminal.
 package text
 
 import (
@@ -9,11 +9,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
 )
 
-// A Style is how text is shown.
+// A Style has options of the format.
 type Style struct {
 	play.Style
 
-	// Wide shows more columns, and messages as a whole.
+	// Wide shows more columns, and complete messages.
 	Wide bool
 }
 
@@ -27,7 +27,7 @@ const (
 	bold   = "1"
 )
 
-// color of a state.
+// color returns the color of a state.
 func color(s tree.State) string {
 	switch s {
 	case tree.Ready:
@@ -43,5 +43,5 @@ func color(s tree.State) string {
 	return ""
 }
 
-// clean makes one line of a text, of characters that a terminal shows and does not obey.
+// clean returns a text in one line, without control characters.
 func clean(text string) string { return play.Escaped(strings.Join(strings.Fields(text), " ")) }

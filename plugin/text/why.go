@@ -40,7 +40,7 @@ func Why(s Style, now time.Time, roots ...*tree.Node) string {
 	return b.String()
 }
 
-// unready are the XRs of a tree, and what of it is not as it should be.
+// unready returns the XRs of a tree, and its nodes that are not ready.
 func unready(root *tree.Node) []*tree.Node {
 	nodes := root.Composites()
 
@@ -60,7 +60,7 @@ func unready(root *tree.Node) []*tree.Node {
 	return nodes
 }
 
-// called is what a run of an XR is called.
+// called returns the name of a run of an XR.
 func called(n *tree.Node) string {
 	switch {
 	case n.Run == "":
@@ -72,7 +72,7 @@ func called(n *tree.Node) string {
 	return clean(fmt.Sprintf("Run %s (%s)", n.Run, n.NamespacedName()))
 }
 
-// details of a state.
+// details returns a message about a state.
 func details(now time.Time, n *tree.Node) string {
 	var (
 		r    = n.LastRun
@@ -99,7 +99,7 @@ func details(now time.Time, n *tree.Node) string {
 	return text
 }
 
-// deletion says what becomes of an AnsibleRun that is being deleted.
+// deletion returns messages about an AnsibleRun that is being deleted.
 func deletion(n *tree.Node) []string {
 	switch {
 	case !n.Deleted:
@@ -122,7 +122,7 @@ func deletion(n *tree.Node) []string {
 	return nil
 }
 
-// advise says what to do about an object.
+// advise returns messages about what to do about an object.
 func advise(n *tree.Node) []string {
 	switch {
 	case n.State == tree.Paused:
@@ -147,7 +147,7 @@ func advise(n *tree.Node) []string {
 	return nil
 }
 
-// inPause is what becomes of a run in progress while its object is paused.
+// inPause returns a message about a run in progress of a paused object.
 func inPause(r common.Run) string {
 	if r.StartTime == nil {
 		return "its run had not begun, and waits until it is resumed"
@@ -156,12 +156,12 @@ func inPause(r common.Run) string {
 	return "its run was " + string(r.Phase) + ", and goes on"
 }
 
-// command of the plugin for an object.
+// command returns the command of the plugin for an object.
 func command(name string, n *tree.Node) string {
 	return clean("kubectl ansible " + name + " " + n.Args())
 }
 
-// advice for each reason of a run that docs/lifecycle.md has.
+// advice returns the advice for each reason of a run in docs/lifecycle.md.
 func advice() map[string]string {
 	const publish = "Let the content publish fewer or other values."
 

@@ -13,14 +13,14 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 )
 
-// ReferenceTo an object.
+// ReferenceTo returns a reference to an object.
 func ReferenceTo(o *unstructured.Unstructured) corev1.ObjectReference {
 	return corev1.ObjectReference{
 		APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(),
 	}
 }
 
-// References of an XR to its composed resources, or of a claim to its XR.
+// References returns the references of an XR to its composed resources, or of a claim to its XR.
 func References(o *unstructured.Unstructured) []corev1.ObjectReference {
 	var refs []corev1.ObjectReference
 
@@ -28,7 +28,7 @@ func References(o *unstructured.Unstructured) []corev1.ObjectReference {
 
 	for _, path := range []string{"spec.crossplane.resourceRefs", "spec.resourceRefs"} {
 		var composed []corev1.ObjectReference
-		_ = fields.GetValueInto(path, &composed) // A field of another form is the author's own.
+		_ = fields.GetValueInto(path, &composed) // A field of another type is not Crossplane's.
 
 		for _, ref := range composed {
 			ref.Namespace = cmp.Or(ref.Namespace, o.GetNamespace())
@@ -44,8 +44,8 @@ func References(o *unstructured.Unstructured) []corev1.ObjectReference {
 	return refs
 }
 
-// Owns is true for an XR that controls an object, and for the claim of an XR. The author of an XR may write any
-// references: those to the objects of others do not count.
+// Owns is true for an XR that controls an object, and for the claim of an XR. The author of an XR can write any
+// references: references to objects that it does not control do not count.
 func Owns(owner, o *unstructured.Unstructured) bool {
 	var claim corev1.ObjectReference
 	if o.GetNamespace() == "" && fieldpath.Pave(o.Object).GetValueInto("spec.claimRef", &claim) == nil &&

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// refuses says why no run would answer a request, if that is so.
+// refuses returns an error if no run would answer a request.
 func (n *Node) refuses(token string) error {
 	switch {
 	case n.Paused && n.Unmanaged:
@@ -49,32 +49,32 @@ func (n *Node) AllowsApply() bool {
 	return allows("Update")
 }
 
-// A Request asks for a run of each of some AnsibleRuns.
+// A Request requests a run of each of some AnsibleRuns.
 type Request struct {
 	// Token is the value of the annotation.
 	Token string
-	// Ordered runs are asked for when those that they depend on have succeeded.
+	// Ordered is true to request a run only when the runs that it depends on have succeeded.
 	Ordered bool
 
 	runs []*wanted
 }
 
-// A wanted run of an AnsibleRun.
+// wanted is the state of the requested run of one AnsibleRun.
 type wanted struct {
 	uid types.UID
-	// asked is true once it was asked for, and over once it has ended.
+	// asked is true once the run was requested, and over once it has ended.
 	asked, over bool
 	outcome
 }
 
-// An outcome of a request for a run.
+// An outcome is the result of a request for a run.
 type outcome struct {
 	succeeded bool
-	// why the request led to nothing; empty if the run itself tells.
+	// why is the reason why the request was not answered; empty if the run itself has the reason.
 	why string
 }
 
-// NewRequest for AnsibleRuns, of one tree or several. It is refused if one of them would
+// NewRequest returns a request for AnsibleRuns of one tree or several. It returns an error if one of them would
 // not answer.
 func NewRequest(token string, runs []*Node) (*Request, error) {
 	r := &Request{Token: token}
@@ -92,7 +92,7 @@ func NewRequest(token string, runs []*Node) (*Request, error) {
 	return r, nil
 }
 
-// of an AnsibleRun; nil if none is wanted.
+// of returns the requested run of an AnsibleRun; nil if none is requested.
 func (r *Request) of(n *Node) *wanted {
 	for _, w := range r.runs {
 		if w.uid == n.UID {
@@ -103,7 +103,7 @@ func (r *Request) of(n *Node) *wanted {
 	return nil
 }
 
-// Due are the AnsibleRuns that are to be asked now. They count as asked.
+// Due returns the AnsibleRuns to annotate now. They count as asked.
 func (r *Request) Due(now []*Node) []*Node {
 	var due []*Node
 
@@ -117,7 +117,7 @@ func (r *Request) Due(now []*Node) []*Node {
 	return due
 }
 
-// blocked is true for a run that depends on one that has not succeeded. One that is gone keeps nothing from running.
+// blocked is true for a run that depends on a run that has not succeeded. A dependency that is gone does not block.
 func (r *Request) blocked(w *wanted, now []*Node) bool {
 	return r.Ordered && slices.ContainsFunc(now, func(n *Node) bool {
 		return n.UID == w.uid && slices.ContainsFunc(n.after, func(other *Node) bool {
@@ -127,7 +127,7 @@ func (r *Request) blocked(w *wanted, now []*Node) bool {
 	})
 }
 
-// Observe which of the runs have ended.
+// Observe records which of the runs have ended.
 func (r *Request) Observe(now []*Node) {
 	for _, w := range r.runs {
 		at := slices.IndexFunc(now, func(n *Node) bool { return n.UID == w.uid })
@@ -135,14 +135,14 @@ func (r *Request) Observe(now []*Node) {
 		switch {
 		case w.over || !w.asked:
 		case at < 0:
-			w.over, w.succeeded = true, true // It was deleted, and so its last run succeeded.
+			w.over, w.succeeded = true, true // The object was deleted, so that its last run has succeeded.
 		default:
 			w.outcome, w.over = now[at].outcome(r.Token)
 		}
 	}
 }
 
-// Previewed is the run of the last requested check; without a phase if it has not ended.
+// Previewed returns the run of the last requested check; without a phase if it has not ended.
 func (n *Node) Previewed() common.Run {
 	p := n.Preview
 
@@ -152,11 +152,11 @@ func (n *Node) Previewed() common.Run {
 	}
 }
 
-// outcome of a request; false while it is not known. A check answers a request, and the apply that it leads to is a
-// part of it.
+// outcome returns the outcome of a request; false while it is not known. A check answers a request, and the apply that
+// follows is a part of the answer.
 func (n *Node) outcome(token string) (outcome, bool) {
 	if n.handled != token {
-		// A run that has begun may be the answer to this request, not to the one that took its place.
+		// A run that has begun may answer this request, and not the one that replaced it.
 		return outcome{why: n.called() + ": another request took the place of this one"}, n.requested != token && !n.Running()
 	}
 
@@ -178,7 +178,7 @@ func (n *Node) outcome(token string) (outcome, bool) {
 	return outcome{succeeded: r.Phase == common.PhaseSucceeded}, true
 }
 
-// leads is true for a check that an apply follows, as the provider has it: at once or, where that is required, after
+// leads is true for a check with a following apply: at once or, if that is required, after
 // an approval.
 func (n *Node) leads(r common.Run) bool {
 	switch {
@@ -197,20 +197,20 @@ func (n *Node) leads(r common.Run) bool {
 	return n.applied == ""
 }
 
-// called is what the object is called in errors.
+// called returns the name of the object for errors.
 func (n *Node) called() string { return strings.TrimSpace(n.Kind + " " + n.NamespacedName()) }
 
-// Over is true when every run that was asked for has ended. Those that are not due then never will be.
+// Over is true when all runs that were asked for have ended. Other runs will not become due then.
 func (r *Request) Over() bool {
 	return !slices.ContainsFunc(r.runs, func(w *wanted) bool { return w.asked && !w.over })
 }
 
-// Succeeded is true if all runs have.
+// Succeeded is true if all runs have succeeded.
 func (r *Request) Succeeded() bool {
 	return !slices.ContainsFunc(r.runs, func(w *wanted) bool { return !w.succeeded })
 }
 
-// Why requests have led to no run, where that is so.
+// Why returns the reasons of requests that were not answered.
 func (r *Request) Why() []string {
 	var whys []string
 
@@ -223,7 +223,7 @@ func (r *Request) Why() []string {
 	return whys
 }
 
-// Decidable is true for an AnsibleRun that a decision can be about: one that awaits approval, and one with the
+// Decidable is true for an AnsibleRun that a decision can apply to: one that awaits approval, or one with the
 // opposite decision.
 func (n *Node) Decidable(d common.ApprovalDecision) bool {
 	opposite := map[common.ApprovalState]common.ApprovalDecision{

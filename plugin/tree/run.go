@@ -45,7 +45,7 @@ func runOf(o *unstructured.Unstructured) *Node {
 	n.Canceled = n.LastRun.Phase == common.PhaseCanceled && n.LastRun.ID == o.GetAnnotations()[common.AnnotationCancel]
 
 	cs := conditionsOf(o)
-	cs.Conditions = slices.DeleteFunc(cs.Conditions, func(c xpv2.Condition) bool { // They are about another generation.
+	cs.Conditions = slices.DeleteFunc(cs.Conditions, func(c xpv2.Condition) bool { // Conditions of a former generation.
 		return c.ObservedGeneration != 0 && c.ObservedGeneration < o.GetGeneration()
 	})
 	n.judgeRun(cs)
@@ -53,7 +53,7 @@ func runOf(o *unstructured.Unstructured) *Node {
 	return n
 }
 
-// listed are values that are withheld.
+// listed returns lines about withheld values.
 func listed(what string, all map[string]string) []string {
 	var list []string
 
@@ -64,10 +64,10 @@ func listed(what string, all map[string]string) []string {
 	return list
 }
 
-// orNone is what a status has, or its zero value.
+// orNone returns a value of a status, or the zero value for nil.
 func orNone[T any](v *T) T { return ptr.Deref(v, *new(T)) }
 
-// judgeRun by its conditions and its last run.
+// judgeRun sets the state of an AnsibleRun from its conditions and its last run.
 func (n *Node) judgeRun(cs xpv2.ConditionedStatus) {
 	ready, synced := cs.GetCondition(xpv2.TypeReady), cs.GetCondition(xpv2.TypeSynced)
 	deletable := cs.GetCondition(common.TypeDeletable)
@@ -85,7 +85,7 @@ func (n *Node) judgeRun(cs xpv2.ConditionedStatus) {
 		n.State = Queued
 	case n.InProgress() && n.LastRun.Phase == common.PhaseInstalling:
 		n.State = Installing
-	case n.InProgress(): // In a phase that only a newer provider knows, too.
+	case n.InProgress(): // Includes phases of a newer provider.
 		n.State = Running
 	case cs.GetCondition(common.TypeApproved).Status == ansiblerun.ConditionFalse:
 		n.State, why = AwaitingApproval, cs.GetCondition(common.TypeApproved)
@@ -119,11 +119,11 @@ func (n *Node) judgeRun(cs xpv2.ConditionedStatus) {
 
 	switch {
 	case n.InProgress():
-		// What the conditions say may be about the run before.
+		// The conditions may be about the run before.
 		n.Message = n.LastRun.Message
 
 		switch {
-		case n.Deleted: // Deletable says it.
+		case n.Deleted: // The condition Deletable has the message.
 		case common.Failed(ready):
 			n.Failure = ready.Message
 		case n.LastRun.Trigger == common.TriggerRetry && synced.Status == ansiblerun.ConditionFalse:
@@ -149,10 +149,10 @@ func (n *Node) failed() bool {
 	return n.LastRun.Phase.Finished() && n.LastRun.Phase != common.PhaseSucceeded
 }
 
-// GaveUp is true when the last run failed and is not tried again by itself.
+// GaveUp is true when the last run failed and is not retried by itself.
 func (n *Node) GaveUp() bool { return n.Reason == string(common.ReasonRetriesExhausted) }
 
-// Retry is when a run that failed is tried again: an apply, or a check of what is not applied.
+// Retry returns the time of the retry of a failed run: of an apply, or of a check of inputs that are not applied.
 func (n *Node) Retry() *metav1.Time {
 	if n.LastRun.Mode == common.ModeCheck {
 		return n.NextRunTime
@@ -161,24 +161,24 @@ func (n *Node) Retry() *metav1.Time {
 	return n.LastApply.NextRetryTime
 }
 
-// nameOfRun is what a line of the message of an XR begins with that is about a run: its
-// name or, for a member of a set, that of the set and the key. The composition resource
-// name of its AnsibleRun follows where that is another.
+// nameOfRun matches the start of a line about a run in the message of an XR: its
+// name or, for a member of a set, the name of the set and the key. The composition resource
+// name of its AnsibleRun follows if it differs.
 var nameOfRun = regexp.MustCompile(`^[\w-]+(?:\[[^]\s]+\])?(?: \((.+)\))?$`)
 
-// states of runs that the condition AnsibleRunsReady of their XR tells of, by the reason that it gives for them. With
-// any other reason it repeats what an AnsibleRun shows itself, or tells of no run.
+// states maps the reason of a run in the condition AnsibleRunsReady of its XR to its state. With
+// any other reason, the condition repeats the state of an AnsibleRun, or is not about a run.
 var states = map[string]State{ //nolint:gochecknoglobals // Go has no constant maps.
 	"InvalidValue": Blocked, "ValueNotSet": Blocked, "OutputWithheld": Blocked, "RemovalHeld": Blocked,
 	"ValuePending": Waiting, reasonRunning: Waiting, "NotReady": Waiting, "DependencyNotReady": Waiting,
 	"Leaving": Waiting, "Retained": Ready,
 }
 
-// reasonRunning is that of a run that has no AnsibleRun yet, or one that shows itself what it does.
+// reasonRunning is the reason of a run without an AnsibleRun, or with an AnsibleRun that shows its own state.
 const reasonRunning = "Running"
 
-// tell the runs of an XR what its condition says of them, which the AnsibleRuns cannot know. It returns those runs that
-// have no AnsibleRun, and the first line about one that needs a change and shows its failure instead.
+// tell sets the states of the runs of an XR from its condition, which has states that AnsibleRuns do not have. It
+// returns the runs that have no AnsibleRun, and the first line about a run that needs a change but shows its failure.
 func tell(there []*Node, c xpv2.Condition) (missing []*Node, untold string) {
 	known := map[string]*Node{}
 	for _, n := range there {
@@ -190,7 +190,7 @@ func tell(there []*Node, c xpv2.Condition) (missing []*Node, untold string) {
 	for line := range strings.SplitSeq(c.Message, "\n") {
 		name, text, about := strings.Cut(line, ": ")
 		if next, ok := strings.CutSuffix(line, ":"); ok && !about {
-			reason = next // That of the lines below.
+			reason = next // The reason of the lines below.
 		}
 
 		match, state := nameOfRun.FindStringSubmatch(name), states[reason]
@@ -209,7 +209,7 @@ func tell(there []*Node, c xpv2.Condition) (missing []*Node, untold string) {
 		case n.Kind == "":
 			text = n.Message + "; " + text
 		case state == Waiting && n.State == Failed && reason != reasonRunning && !n.Deleted:
-			// It failed with values that it is not to have any more. A deletion that failed is what the XR waits for.
+			// The run failed with former values. The XR waits for a failed deletion.
 			text = strings.TrimSuffix(text+"; its last run failed: "+n.Message, ": ")
 		case state == Blocked && n.State != Ready:
 			untold = cmp.Or(untold, line)
@@ -220,7 +220,7 @@ func tell(there []*Node, c xpv2.Condition) (missing []*Node, untold string) {
 
 		if names, ok := strings.CutPrefix(text, ansiblerun.WaitingFor); ok {
 			n.DependsOn = append(n.DependsOn, slices.DeleteFunc(strings.Split(names, ", "),
-				func(s string) bool { return !nameOfRun.MatchString(s) })...) // More may be said of a name.
+				func(s string) bool { return !nameOfRun.MatchString(s) })...) // A name may have several lines.
 		}
 
 		n.State, n.Message = state, text
@@ -229,12 +229,12 @@ func tell(there []*Node, c xpv2.Condition) (missing []*Node, untold string) {
 	return missing, untold
 }
 
-// inOrder sorts runs: each comes after those that it depends on, and otherwise they are
-// in the order of their names.
+// inOrder sorts runs topologically by their dependencies, and then
+// by their names.
 func inOrder(runs []*Node) []*Node {
 	named := map[string][]*Node{}
 
-	// Others depend on a run by its own name, the one that Crossplane knows, and that of its set.
+	// Dependencies name a run by its own name, by its composition resource name, or by the name of its set.
 	for _, n := range runs {
 		for _, name := range []string{n.Run, n.resource} {
 			set, _, _ := strings.Cut(name, "[")
@@ -257,7 +257,7 @@ func inOrder(runs []*Node) []*Node {
 			return d
 		}
 
-		depths[n] = 0 // Annotations may be anything, a circle, too.
+		depths[n] = 0 // Annotations may have a cycle.
 		deepest := 0
 
 		for _, on := range n.after {

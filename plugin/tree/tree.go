@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// A State says how an object is, in one word.
+// A State is the state of an object, in one word.
 type State string
 
 // States, the most important ones first.
@@ -37,14 +37,14 @@ const (
 	Installing State = "Installing"
 	// Queued runs wait for their turn, or for their Pod.
 	Queued State = "Queued"
-	// Deleting objects wait for what has to go before them, or for a run with state
+	// Deleting objects wait for the deletion of dependents, or for a run with state
 	// absent.
 	Deleting State = "Deleting"
 	// Paused objects wait until they are resumed.
 	Paused State = "Paused"
-	// Waiting objects wait for something that happens by itself.
+	// Waiting objects wait for an event that occurs by itself.
 	Waiting State = "Waiting"
-	// Ready objects are as they should be.
+	// Ready objects are in their desired state.
 	Ready State = "Ready"
 )
 
@@ -60,7 +60,7 @@ type Node struct {
 	Run string `json:"run,omitempty"`
 	// resource is the name by which Crossplane knows the run: the first one, if it was renamed.
 	resource string
-	// DependsOn are the names of runs that this one comes after.
+	// DependsOn are the names of runs that this run depends on.
 	DependsOn []string `json:"dependsOn,omitempty"`
 	after     []*Node
 
@@ -76,41 +76,41 @@ type Node struct {
 	Unresponsive bool `json:"-"`
 	// Behind is true for an XR that has changed since Crossplane has composed it.
 	Behind bool `json:"-"`
-	// Available is true if the condition Ready is True, whatever else there is to say.
+	// Available is true if the condition Ready is True, independently of State.
 	Available bool `json:"-"`
 	// Unmanaged is true for an AnsibleRun that its management policies pause.
 	Unmanaged bool `json:"-"`
 	// Canceled is true if the last run was canceled by its annotation.
 	Canceled bool `json:"-"`
 
-	// Failure is why the run before failed, while a retry is in progress.
+	// Failure is the message of the failed run while its retry is in progress.
 	Failure string `json:"-"`
-	// Undeletable is what the condition Deletable says while it is False.
+	// Undeletable is the message of the condition Deletable while it is False.
 	Undeletable string `json:"-"`
 
-	// What the status of an AnsibleRun has of these. What it lacks is empty, as it is for an XR and for a run that has
-	// no AnsibleRun yet: LastRun has no phase then, and Approval no state.
+	// Fields of the status of an AnsibleRun. They are empty for an XR, and for a run without
+	// an AnsibleRun: LastRun has no phase then, and Approval no state.
 	LastRun   common.Run   `json:"lastRun,omitzero"`
 	LastApply common.Apply `json:"lastApply,omitzero"`
 	Drift     common.Drift `json:"drift,omitzero"`
 	// Preview is the last requested check.
 	Preview common.Preview `json:"preview,omitzero"`
-	// Watched is the value of the annotation that asks for the output.
+	// Watched is the value of the annotation that requests the output.
 	Watched string `json:"-"`
-	// KeptOutput says where the output of the last run is kept.
+	// KeptOutput is the reference to the kept output of the last run.
 	KeptOutput common.KeptOutput `json:"-"`
 
 	// Approval of what the AnsibleRun would change, and History of its runs.
 	Approval common.ApprovalObservation `json:"approval,omitzero"`
 	History  []common.PastRun           `json:"history,omitempty"`
 
-	// NextRunTime is when the content has asked to run again. Windowed is true if runs wait for a window.
+	// NextRunTime is the time of the next run that the content has requested. Windowed is true if runs wait for a window.
 	NextRunTime *metav1.Time `json:"-"`
 	Windowed    bool         `json:"-"`
 
 	// Withheld says which outputs are withheld, why, and what to do.
 	Withheld []string `json:"withheld,omitempty"`
-	// Notes on what could not be read.
+	// Notes are errors about fields that could not be read.
 	Notes []string `json:"notes,omitempty"`
 	Runs  []*Node  `json:"runs,omitempty"`
 
@@ -118,11 +118,11 @@ type Node struct {
 	policy   common.RunPolicy
 	applied  string // The digest of the inputs that were applied; empty if none were.
 
-	// requested is the token of the last request, and handled that of the one that was answered.
+	// requested is the token of the last request, and handled is the token of the last answered request.
 	requested, handled string
 }
 
-// Of is the tree of an object, as the API server has it, and of what it is composed of.
+// Of returns the tree of an object and its composed runs.
 func Of(o *unstructured.Unstructured, runs ...*Node) *Node {
 	if ansiblerun.Is(o.Object) {
 		return runOf(o)
@@ -136,7 +136,7 @@ func Of(o *unstructured.Unstructured, runs ...*Node) *Node {
 	var missing []*Node
 
 	untold := ""
-	if !n.Claim { // A claim has the conditions of its XR, which tells of its runs.
+	if !n.Claim { // A claim repeats the conditions of its XR.
 		missing, untold = tell(runs, cs.GetCondition(ansiblerun.TypeAnsibleRunsReady))
 	}
 
@@ -163,15 +163,15 @@ func nodeOf(o *unstructured.Unstructured) *Node {
 	}
 }
 
-// conditionsOf an object.
+// conditionsOf returns the conditions of an object.
 func conditionsOf(o *unstructured.Unstructured) xpv2.ConditionedStatus {
 	var s xpv2.ConditionedStatus
-	_ = fieldpath.Pave(o.Object).GetValueInto("status", &s) // What has another form says nothing.
+	_ = fieldpath.Pave(o.Object).GetValueInto("status", &s) // Conditions of another type are ignored.
 
 	return s
 }
 
-// judge an XR or a claim by its conditions, its runs, and what they do not show.
+// judge sets the state of an XR or a claim from its conditions and its runs.
 func (n *Node) judge(cs xpv2.ConditionedStatus, untold string) {
 	ready, synced := cs.GetCondition(xpv2.TypeReady), cs.GetCondition(xpv2.TypeSynced)
 	runs := cs.GetCondition(ansiblerun.TypeAnsibleRunsReady)
@@ -206,8 +206,8 @@ func (n *Node) judge(cs xpv2.ConditionedStatus, untold string) {
 		n.State = Waiting
 	}
 
-	// The message of this condition is that of the runs, which are shown themselves.
-	// But its reason is worth a word, and so is what it says of no run.
+	// The message of this condition repeats the runs, which are shown themselves.
+	// Its reason, and lines about no run, are shown.
 	if n.State != Ready && n.Message == "" && !n.Paused {
 		n.Reason = string(cmp.Or(runs.Reason, ready.Reason))
 
@@ -222,24 +222,24 @@ func (n *Node) judge(cs xpv2.ConditionedStatus, untold string) {
 	}
 }
 
-// States are all states, the most important ones first.
+// States returns all states, the most important ones first.
 func States() []State {
 	return []State{
 		Failed, Blocked, AwaitingApproval, Running, Installing, Queued, Deleting, Paused, Waiting, Ready,
 	}
 }
 
-// ByUrgency compares nodes by where their states stand in the order of states.
+// ByUrgency compares nodes by the order of their states in States.
 func ByUrgency(a, b *Node) int {
 	return cmp.Compare(slices.Index(States(), a.State), slices.Index(States(), b.State))
 }
 
-// All AnsibleRuns of a tree, in its order.
+// All returns the AnsibleRuns of a tree, in its order.
 func (n *Node) All() []*Node {
 	return slices.DeleteFunc(n.Leaves(), func(n *Node) bool { return n.Kind == "" })
 }
 
-// Leaves of a tree: its AnsibleRuns, and the runs that have none yet.
+// Leaves returns the AnsibleRuns of a tree, and the runs without an AnsibleRun.
 func (n *Node) Leaves() []*Node {
 	if !n.Composite() {
 		return []*Node{n}
@@ -253,7 +253,7 @@ func (n *Node) Leaves() []*Node {
 	return all
 }
 
-// Composites are the XRs and the claim of a tree, from its root.
+// Composites returns the claim and the XRs of a tree, from its root.
 func (n *Node) Composites() []*Node {
 	if !n.Composite() {
 		return nil
@@ -267,17 +267,17 @@ func (n *Node) Composites() []*Node {
 	return all
 }
 
-// Composite is true for an XR and for a claim. Their kind may be AnsibleRun, too, in another group.
+// Composite is true for an XR and for a claim. Their kind may be AnsibleRun, in another group.
 func (n *Node) Composite() bool {
 	return n.Kind != "" && !ansiblerun.Is(map[string]any{"apiVersion": n.APIVersion, "kind": n.Kind})
 }
 
-// Resource is what kubectl calls an object.
+// Resource returns the name of an object for kubectl.
 func (n *Node) Resource() string {
 	return schema.FromAPIVersionAndKind(n.APIVersion, strings.ToLower(n.Kind)).GroupKind().String() + "/" + n.Name
 }
 
-// Args by which kubectl finds an object.
+// Args returns the arguments for kubectl to find an object.
 func (n *Node) Args() string {
 	if n.Namespace == "" {
 		return n.Resource()
@@ -286,10 +286,10 @@ func (n *Node) Args() string {
 	return n.Resource() + " -n " + n.Namespace
 }
 
-// Title is the name that people know a run or an object by.
+// Title returns the name of a run in its Composition, or of an object.
 func (n *Node) Title() string { return cmp.Or(n.Run, n.Name) }
 
-// NamespacedName of an object.
+// NamespacedName returns the namespace and the name of an object.
 func (n *Node) NamespacedName() string {
 	return strings.TrimPrefix(n.Namespace+"/"+n.Name, "/")
 }
