@@ -8,8 +8,8 @@ import (
 
 // edit the Composition or the XR at random.
 func (s *Session) edit() {
-	// While it is not told which AnsibleRuns are which, and until the old one of a new run is gone, the fields stay by
-	// which the function recognizes them.
+	// The function recognizes AnsibleRuns by some fields. These stay while a rename is not explained yet, and until the
+	// old AnsibleRun of a renewed run is gone.
 	harmless := []func(){s.addRun, s.addSet, s.changeDependsOn, s.changeAtMost, s.allow, s.keep}
 	all := append([]func(){
 		s.removeRun, s.rename, s.rename, s.eachOf, s.changeKey, s.changeLiteral, s.changeRefs, s.loosen, s.compute,
@@ -29,7 +29,7 @@ func (s *Session) edit() {
 	all[s.rnd.IntN(len(all))]()
 }
 
-// obey a message of an XR that is not ready.
+// obey does what the message of an XR that is not ready asks for.
 func (s *Session) obey(message string) {
 	s.Notef("obey")
 	if m := asksForText.FindStringSubmatch(message); m != nil {
@@ -45,7 +45,7 @@ func (s *Session) obey(message string) {
 	}
 }
 
-// tell which AnsibleRuns are which.
+// tell makes up for a pending explanation of a rename.
 func (s *Session) tell() {
 	if s.pending != nil {
 		s.pending()
@@ -53,7 +53,7 @@ func (s *Session) tell() {
 	}
 }
 
-// need all that a plan refers to.
+// need turns on all plans that a plan refers to.
 func (s *Session) need(p plan) {
 	for _, id := range p.needs() {
 		on := *s.state.plan(id)
@@ -64,7 +64,7 @@ func (s *Session) need(p plan) {
 	}
 }
 
-// rightList makes a list one without the same item twice.
+// rightList makes the value of a list valid, without duplicate items.
 func (s *Session) rightList(name string) {
 	var items []item
 	for _, i := range s.state.Lists[name] {
@@ -78,7 +78,7 @@ func (s *Session) rightList(name string) {
 	s.state.Lists[name] = items
 }
 
-// pick a plan; nil for none.
+// pick a random plan that a function accepts; nil if there is none.
 func (s *Session) pick(is func(p plan) bool) *plan {
 	var of []int
 	for i, p := range s.state.Plans {
@@ -92,7 +92,7 @@ func (s *Session) pick(is func(p plan) bool) *plan {
 	return &s.state.Plans[of[s.rnd.IntN(len(of))]]
 }
 
-// change a plan.
+// change a random plan that a function accepts.
 func (s *Session) change(is func(p plan) bool, to func(p *plan)) {
 	p := s.pick(is)
 	if p == nil {
@@ -103,7 +103,7 @@ func (s *Session) change(is func(p plan) bool, to func(p *plan)) {
 	s.Notef("change %s\n    to %+v", was, *p)
 }
 
-// insert a plan somewhere, which depends on others that do not depend on it.
+// insert a plan at a random place. It may depend on any of the others, none of which depends on it yet.
 func (s *Session) insert(p plan) {
 	for _, on := range s.state.Plans {
 		if !whole(on) {
@@ -120,7 +120,7 @@ func (s *Session) insert(p plan) {
 	s.Notef("add %+v", p)
 }
 
-// room for another run.
+// room is true while another run can be added.
 func (s *Session) room() bool {
 	n := 0
 	for _, p := range s.state.Plans {
@@ -152,7 +152,7 @@ func (s *Session) newItem() item {
 	return item{Name: fmt.Sprintf("n%d", n), ID: fmt.Sprintf("t%d", n)}
 }
 
-// addSet of a list of the XR, of that of another set, or of one in the outputs of a run.
+// addSet adds a set. Its list is one of the XR, that of another set, or an output of a run.
 func (s *Session) addSet() {
 	if !s.room() {
 		return
@@ -176,20 +176,20 @@ func (s *Session) addSet() {
 	added.Refs = slices.Compact(slices.Sorted(slices.Values(added.Refs)))
 }
 
-// whole is true for a plan that was never one item of a set. Such an item, once it is gone, cannot
-// be distinguished from a run that was never in the set.
+// whole is true for a plan that was never a single run and then an item of a set. Such an item, once removed, looks
+// like a run that was never in the set.
 func whole(p plan) bool {
 	return !slices.ContainsFunc(p.Previous, func(f former) bool { return f.Item != "" })
 }
 
-// alone is true for a plan that no other depends on.
+// alone is true for a plan without dependents.
 func (s *Session) alone(id int) bool {
 	return !slices.ContainsFunc(s.state.Plans, func(p plan) bool { return slices.Contains(p.needs(), id) })
 }
 
 func anyPlan(plan) bool { return true }
 
-// removeRun from the Composition. The others do without it.
+// removeRun removes a run from the Composition, with all references to it.
 func (s *Session) removeRun() {
 	if len(s.state.Plans) < 3 {
 		return
@@ -215,8 +215,8 @@ func formerly(p plan) []former {
 	return append([]former{{Name: p.Name, Key: fieldName}, {Name: p.Name, Key: "id"}}, p.Previous...)
 }
 
-// form of previousNames. Not modelled: names without text may mean any AnsibleRun, so that such a set
-// counts too many for removal.atMost, and does not know those of its own that prune: false keeps.
+// form of previousNames. Not modelled: a name without literal text may mean any AnsibleRun. Such a set counts too many
+// for removal.atMost, and does not know which of its own prune: false keeps.
 func (s *Session) form(p plan) int {
 	if p.AtMost >= 0 || p.Keep {
 		return formText
@@ -231,7 +231,7 @@ func (s *Session) rename() {
 	})
 }
 
-// renew a run: it has another name, and is said to be another one.
+// renew declares a run to be a new one, with a new name.
 func (s *Session) renew() {
 	s.change(func(p plan) bool { return whole(p) && !s.keeps() }, func(p *plan) {
 		p.Name = fmt.Sprintf("r%d", s.next())
@@ -239,14 +239,13 @@ func (s *Session) renew() {
 	})
 }
 
-// keeps is true while something may stay for good. Not modelled: a run takes no notice of it, and has
-// the same target.
+// keeps is true while an AnsibleRun may be kept for good. Not modelled: a new run ignores it, and has the same target.
 func (s *Session) keeps() bool {
 	return slices.ContainsFunc(s.state.Plans, func(p plan) bool { return p.Keep }) ||
 		slices.ContainsFunc(slices.Collect(maps.Values(s.start)), func(o Run) bool { return o.keep })
 }
 
-// another run is what a plan is from now on.
+// another declares a plan to be a new run.
 func (s *Session) another(p *plan) {
 	was, is := p.ID, s.next()
 	replace := func(list []int) {
@@ -266,7 +265,7 @@ func (s *Session) another(p *plan) {
 	s.renewed = true
 }
 
-// renameUntold renames a run. A later edit tells that it is the same one, or another one.
+// renameUntold renames a run. A later edit declares whether the run is the same or a new one.
 func (s *Session) renameUntold() {
 	s.change(func(p plan) bool { return len(p.Previous) == 0 }, func(p *plan) {
 		id, was := p.ID, *p
@@ -283,7 +282,7 @@ func (s *Session) renameUntold() {
 	})
 }
 
-// eachOf makes a set of a single run, which is the first of its items.
+// eachOf makes a set of a single run, which becomes its first item.
 func (s *Session) eachOf() {
 	if !s.room() {
 		return
@@ -303,7 +302,7 @@ func (s *Session) eachOf() {
 	})
 }
 
-// changeKey of a set, with its former names.
+// changeKey changes the key of a set, and adds its former names.
 func (s *Session) changeKey() {
 	s.change(plan.set, func(p *plan) { p.Previous, p.Key, p.Form = formerly(*p), otherKey(p.Key), s.form(*p) })
 }
@@ -325,7 +324,7 @@ func (s *Session) changeLiteral() {
 	s.change(anyPlan, func(p *plan) { p.Literal = s.next() })
 }
 
-// toggled is a list with one more, or one less.
+// toggled returns the list without the id if it is there, and otherwise with it.
 func toggled(list []int, id int) []int {
 	if i := slices.Index(list, id); i >= 0 {
 		return slices.Delete(list, i, i+1)
@@ -333,7 +332,7 @@ func toggled(list []int, id int) []int {
 	return append(list, id)
 }
 
-// depends is true when a plan depends on another one.
+// depends is true if a plan depends on another one, perhaps indirectly.
 func (s *Session) depends(p plan, id int) bool {
 	return p.ID == id || slices.ContainsFunc(p.needs(), func(on int) bool { return s.depends(*s.state.plan(on), id) })
 }
@@ -386,14 +385,14 @@ func (s *Session) changeAtMost() {
 		func(p *plan) { p.AtMost = s.rnd.IntN(3) - 1 })
 }
 
-// changeValue of a source, which may lack it or have what cannot be used.
+// changeValue changes the value of a source, also to a missing or an unusable one.
 func (s *Session) changeValue() {
 	source := s.sources[s.Pick(len(s.sources))]
 	s.state.Values[source] = []any{s.next(), s.next(), nil, map[string]any{"x": 1.0}}[s.Pick(4)]
 	s.Notef("%s is %v", source, s.state.Values[source])
 }
 
-// turn a toggle on, off, or lose it.
+// turn a toggle on or off, or make it missing or unusable.
 func (s *Session) turn() {
 	p := s.pick(func(p plan) bool { return p.When != "" })
 	if p == nil {
@@ -453,7 +452,7 @@ func (s *Session) changeItems() {
 	s.state.Lists[p.List] = items
 }
 
-// relabel an item of a list, which is its key. The order of the keys stays, in which a run takes outputs of a set.
+// relabel renames an item of a list, and so changes its key. The order of keys stays, since outputs of a set follow it.
 func (s *Session) relabel() {
 	p := s.pick(func(p plan) bool {
 		return p.Key == fieldName && len(s.state.Lists[p.List]) > 0 &&
@@ -477,7 +476,7 @@ func (s *Session) relabel() {
 	name(was, was+".x")
 }
 
-// allow so many removals of a set, or none.
+// allow removals of a set, or forbid them again.
 func (s *Session) allow() {
 	p := s.pick(func(p plan) bool { return p.AtMost >= 0 })
 	if p == nil {

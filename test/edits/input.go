@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// playbook writes to the ledger when it begins and ends, with its variables.
+// playbook writes its variables to the ledger when it begins and ends.
 const playbook = `- hosts: localhost
   gather_facts: false
   tasks:
@@ -74,7 +74,7 @@ func (s *Session) run(p plan) map[string]any {
 		if p.AtMost >= 0 {
 			run["removal"] = map[string]any{"atMost": p.AtMost}
 		}
-		if p.ID%2 == 0 { // Other sets change all at once.
+		if p.ID%2 == 0 {
 			run["atATime"] = 1
 		}
 	}

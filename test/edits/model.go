@@ -9,23 +9,20 @@ import (
 
 // A plan is a run in the input of the function: a single AnsibleRun, or a set with forEach.
 type plan struct {
-	// ID stays the same as long as the run is the same one, whatever it is called. AnsibleRuns have it
-	// in a label.
+	// ID identifies the run across renames. AnsibleRuns have it in a label.
 	ID   int
 	Name string
 	// Thing is the target of a single run. Those of a set are the ids of its items, after a Prefix.
 	Thing, Prefix string
-	// List of the XR that a set is made of, or Of, a run with the list in its outputs, and Key, the field of its
-	// items that is their key.
+	// List of the XR for a set, or Of, the run with the list in its outputs. Key is the field of items with their key.
 	List, Key string
 	Of        int
 	// Items of the outputs.
 	Items []item
-	// Previous names: nil when they are not written, empty when the run is a new one. Form says how
-	// they are written.
+	// Previous names: nil if the field is missing, empty if the run is a new one. Form is the way to write them.
 	Previous []former
 	Form     int
-	// Origin and Literal are in literal variables. A rename keeps both. No number is there twice.
+	// Origin and Literal are unique numbers in literal variables. A rename keeps both.
 	Origin, Literal int
 	// Source of the computed part of the value; "" for none.
 	Source string
@@ -33,16 +30,15 @@ type plan struct {
 	When string
 	// AtMost is removal.atMost; negative for none.
 	AtMost int
-	// Keep is true for prune: false, Loose for usages: false. A Keyed one refers to the members of its
-	// own key, where it can.
+	// Keep is true for prune: false, Loose for usages: false. A Keyed set refers to members with the same key.
 	Keep, Loose, Keyed bool
-	// After are IDs of plans in dependsOn, Refs of those that variables refer to.
+	// After are the IDs of plans in dependsOn. Refs are those in variables.
 	After, Refs []int
 }
 
 func (p plan) set() bool { return p.List != "" || p.Of != 0 }
 
-// needs are the IDs of all that a plan depends on.
+// needs are the IDs of the direct dependencies of a plan.
 func (p plan) needs() []int {
 	all := slices.Concat(p.After, p.Refs)
 	if p.Of != 0 {
@@ -70,8 +66,8 @@ func (p plan) paired(on *plan) bool {
 	return p.Keyed && p.set() && p.List == on.List && p.Of == on.Of && p.Key == on.Key
 }
 
-// A former name of AnsibleRuns. With a Key it is that of a set, by a field of its items. With an Item
-// it is that of a single run, which is one item of a set now.
+// A former name of AnsibleRuns. With a Key it belongs to a set, whose items have the key in this field. With an Item it
+// belongs to a single run that has become this item of a set.
 type former struct{ Name, Key, Item string }
 
 func (f former) of(i item) string {
@@ -84,7 +80,7 @@ func (f former) of(i item) string {
 	return f.Name
 }
 
-// Forms of previousNames: text and expressions, expressions alone, and those that need outputs.
+// Forms of previousNames: text with expressions, expressions alone, and expressions that need outputs.
 const (
 	formText = iota
 	formComputed
@@ -122,14 +118,14 @@ func (i item) field(name string) string {
 	return i.Name
 }
 
-// A state is what the Composition and the XR say, and what they need of elsewhere.
+// A state is the content of the Composition, the XR, and the sources of values.
 type state struct {
 	Plans []plan
-	// Lists by name. One that is no list is nil; one that is missing is not there.
+	// Lists by name. A nil one has a value that is no list.
 	Lists map[string][]item
-	// Toggles by name; one that is not there is missing, and one that is no bool cannot be used.
+	// Toggles by name. A value that is no bool is unusable.
 	Toggles map[string]any
-	// Values of sources: an int, nothing, or something that cannot be used.
+	// Values of sources: an int, nil for a missing value, or an unusable one.
 	Values map[string]any
 	// Allowed removals of sets, by the name of the run.
 	Allowed map[string]int
@@ -144,7 +140,7 @@ func (s state) plan(id int) *plan {
 	return &s.Plans[i]
 }
 
-// items of a plan: one for a single run. It is false while they cannot be known.
+// items of a plan: one for a single run. The result is false while the items are unknown.
 func (s state) items(p plan) ([]item, bool) {
 	switch {
 	case p.Of != 0:
@@ -179,14 +175,14 @@ func (s state) off(p plan) bool {
 	return s.skips(p) && (p.List == "" || len(s.Lists[p.List]) > 0)
 }
 
-// Reasons for which it is not known what a run is.
+// Reasons why a run is unknown.
 const (
 	noToggle = "toggle"
 	noList   = "list"
 	noValue  = "value"
 )
 
-// unknown is the reason for which it is not known what a plan is; "" for none.
+// unknown is the reason why the AnsibleRuns of a plan are unknown; "" for none.
 func (s state) unknown(p plan) string {
 	if _, ok := s.Toggles[p.When].(bool); p.When != "" && !ok {
 		return noToggle
@@ -204,7 +200,7 @@ func (s state) unknown(p plan) string {
 	return ""
 }
 
-// clear is true for a plan if its AnsibleRuns are as it says now, once all has come to rest.
+// clear is true for a plan whose AnsibleRuns must match it as soon as no reconcile changes anything.
 func (s state) clear(p plan) bool {
 	return s.unknown(p) == "" && !s.off(p) && !s.skips(p) && !slices.ContainsFunc(p.needs(), func(id int) bool {
 		on := *s.plan(id)
@@ -244,10 +240,10 @@ type ref struct {
 	Thing string
 }
 
-// A want is what a state says of an AnsibleRun.
+// A want is an AnsibleRun as a state wants it.
 type want struct {
 	Entry
-	// names that it may have, on what it depends, and whether it is as the state says in the end.
+	// names that it may have, its dependencies, and whether it must match the state in the end.
 	names []string
 	on    []ref
 	clear bool
@@ -291,7 +287,7 @@ func (s state) on(p plan, of item) (all []ref) {
 	return all
 }
 
-// leaves is true for an AnsibleRun that is not wanted, and that is known.
+// leaves is true for an AnsibleRun that is certainly unwanted.
 func (s state) leaves(r ref) bool {
 	p := s.plan(r.ID)
 	switch {
@@ -304,7 +300,7 @@ func (s state) leaves(r ref) bool {
 	return ok && !slices.ContainsFunc(items, func(i item) bool { return p.thing(i) == r.Thing })
 }
 
-// tooMany is true when more members of a set would leave than may.
+// tooMany is true if a set would lose more members than the limit allows.
 func (s state) tooMany(p plan, there []ref) bool {
 	leaving := 0
 	for _, r := range there {
@@ -315,15 +311,15 @@ func (s state) tooMany(p plan, there []ref) bool {
 	return p.set() && p.AtMost >= 0 && !p.Keep && leaving > max(p.AtMost, s.Allowed[p.Name])
 }
 
-// A hold is a reason for which an XR is not ready.
+// A hold is a reason why an XR is not ready.
 type hold struct {
 	why string
-	// says is what the message has of it, and fix does what it asks for.
+	// says is the text in the message, and fix does what the text asks for.
 	says string
 	fix  func()
 }
 
-// holds are the reasons for which the XR cannot become ready with these AnsibleRuns.
+// holds are the reasons why the XR cannot become ready with these AnsibleRuns.
 func (s *Session) holds(there map[ref]Run) (all []hold) {
 	st, wants := s.state, s.state.wants()
 	var refs []ref

@@ -1,6 +1,5 @@
-// Package edits changes a Composition and its XR at random, and judges what becomes of them: what may
-// be removed and in which order, what runs, and what there is in the end. The judgement comes from a
-// model that shares no code with the function.
+// Package edits changes a Composition and its XR at random. A model, which shares no code with the function, judges the
+// removals and their order, the runs, and the objects at the end.
 package edits
 
 import (
@@ -19,13 +18,13 @@ type World interface {
 	Apply(composition, xr bool)
 	// Delete an AnsibleRun by hand, by its composition resource name.
 	Delete(called string)
-	// Pause some of what there is, or go on with it.
+	// Pause some of the objects, or resume them.
 	Pause(on bool)
-	// Settle waits until all has come to rest, and has Reached judge it.
+	// Settle waits until no reconcile changes anything, and has Reached judge the result.
 	Settle() (ready bool, message string)
 }
 
-// A Session edits one XR and its Composition, and judges what becomes of them.
+// A Session edits one XR and its Composition, and judges the results.
 type Session struct {
 	// Directory with the ledger that plays write to.
 	Directory string
@@ -35,22 +34,22 @@ type Session struct {
 	fail  func(why string)
 	rnd   *rand.Rand
 	state state
-	// serial is the last number given to a name or a value, so that none is there twice.
+	// serial is the last number of a name or a value. It makes each of them unique.
 	serial int
-	// ready is true when the XR was ready at last, and there was no edit since then.
+	// ready is true if the XR was ready at the last rest, and no edit followed.
 	ready bool
-	// renewed is true since a run is said to be another one, until the XR is ready.
+	// renewed is true from the declaration that a run is a new one until the XR is ready.
 	renewed bool
 	// sources of values beside the XR.
 	sources []string
-	// pending tells later what an edit has left out: which AnsibleRuns are which; nil for none.
+	// pending explains an earlier rename; nil for none.
 	pending func()
 
-	// start has the AnsibleRuns as they were when all had come to rest last, with what they depend on.
+	// start has the AnsibleRuns at the last rest, with their dependencies.
 	start map[ref]Run
-	// there are the AnsibleRuns that there were at last.
+	// there are the AnsibleRuns that Reached saw last.
 	there map[ref]Run
-	// states since then, and the targets that were deleted by hand, and those of which one is gone.
+	// states since the last rest, the targets that were deleted by hand, and those that are gone.
 	states        []state
 	deleted, gone map[string]bool
 	last          map[string]Entry
@@ -68,8 +67,8 @@ var paths = map[string]string{ //nolint:gochecknoglobals // Go has no constant m
 	OfXR: "xr.spec.value", OfRequired: "required.net", OfEnvironment: "environment", OfMachine: "machine",
 }
 
-// New returns a session with edits that a seed decides, and with a Composition of a few runs. Their values come from
-// the XR and other sources, and fail gets what is wrong.
+// New returns a session with a Composition of a few runs. The seed decides the edits. Values come from the XR and other
+// sources. The session reports errors to fail.
 func New(seed uint64, directory string, fail func(why string), sources ...string) *Session {
 	s := &Session{
 		Directory: directory, fail: fail, sources: append(sources, OfXR), rnd: rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // Not a secret.
@@ -102,11 +101,11 @@ func (s *Session) Notef(format string, args ...any) {
 	s.Log = append(s.Log, fmt.Sprintf(format, args...))
 }
 
-// Value of a source: an int, nil if it is missing, or something that cannot be used.
+// Value of a source: an int, nil if it is missing, or an unusable value.
 func (s *Session) Value(source string) any { return s.state.Values[source] }
 
-// Walk through rounds of edits. Each is settled before the next one. In the end it does what the
-// messages of the XR ask for until the XR is ready.
+// Walk through rounds of edits. Each round waits until all is settled. At the end, Walk does what the messages of the
+// XR ask for until the XR is ready.
 func (s *Session) Walk(w World, rounds int) {
 	s.apply(w, func() {})
 	ready, message := w.Settle()
@@ -133,7 +132,7 @@ func (s *Session) Walk(w World, rounds int) {
 		s.apply(w, func() { s.obey(message) })
 		ready, message = w.Settle()
 	}
-	s.fail("it does not help to do what the messages ask for")
+	s.fail("the XR does not become ready by what its messages ask for")
 }
 
 // apply an edit to the world.
@@ -247,7 +246,7 @@ func (s *Session) Record(l Entry) {
 	}
 }
 
-// owners of a target: the AnsibleRuns that it has had since all had come to rest.
+// owners of a target: the AnsibleRuns that it has had since the last rest.
 func (s *Session) owners() map[string][]Run {
 	all, seen := map[string][]Run{}, map[ref]bool{}
 	add := func(r ref, o Run) {
@@ -267,7 +266,7 @@ func (s *Session) owners() map[string][]Run {
 	return all
 }
 
-// said is true for inputs that an edit, or the AnsibleRun before, has had.
+// said is true for inputs of an edit or of the AnsibleRun before.
 func (s *Session) said(l Entry) bool {
 	is := func(e Entry) bool { return e.Thing == l.Thing && e.Form == l.Form && e.Value == l.Value }
 	if slices.ContainsFunc(s.owners()[l.Thing], func(o Run) bool { return is(o.Entry) }) {
@@ -278,7 +277,7 @@ func (s *Session) said(l Entry) bool {
 	})
 }
 
-// asked is true for an AnsibleRun that an edit has asked to remove.
+// asked is true for an AnsibleRun whose removal an edit has asked for.
 func (s *Session) asked(r ref) bool {
 	var there []ref
 	for _, all := range s.owners() {
@@ -326,17 +325,17 @@ func (s *Session) removes(thing string) {
 	}
 }
 
-// released is true when an edit lets an AnsibleRun stay without another one.
+// released is true if an edit ends the dependency of y on x.
 func (s *Session) released(y, x ref) bool {
 	return slices.ContainsFunc(s.states, func(st state) bool {
 		w, ok := st.wants()[y]
-		// It waits for what takes the place of the other one.
+		// y waits for the AnsibleRun that replaces x.
 		replaced := slices.ContainsFunc(w.on, func(r ref) bool { return r.Thing == x.Thing })
 		return ok && (w.clear || replaced) && !slices.Contains(w.on, x)
 	})
 }
 
-// reaches is true when an AnsibleRun depends on another one, perhaps by way of others.
+// reaches is true if an AnsibleRun depends on another one, perhaps indirectly.
 func (s *Session) reaches(from, to ref, seen map[ref]bool) bool {
 	if from == to || seen[from] {
 		return from == to
@@ -345,8 +344,7 @@ func (s *Session) reaches(from, to ref, seen map[ref]bool) bool {
 	return slices.ContainsFunc(s.start[from].on, func(r ref) bool { return s.reaches(r, to, seen) })
 }
 
-// Must says what an AnsibleRun must be when it is applied now: as it was before, or after others that
-// are ready.
+// Must returns the rule for an AnsibleRun that is applied now: unchanged if fixed, otherwise after these targets.
 func (s *Session) Must(o Run) (fixed bool, after []string) {
 	p := s.state.plan(o.id)
 	if w, ok := s.state.wants()[o.ref()]; ok && w.clear {
@@ -358,18 +356,18 @@ func (s *Session) Must(o Run) (fixed bool, after []string) {
 	return p == nil || s.state.unknown(*p) != "" || s.state.off(*p) || s.state.leaves(o.ref()), nil
 }
 
-// resource is the composition resource name in a line of a message, where that is not the name of the run.
+// resource matches a line of a message whose composition resource name differs from the name of the run.
 var resource = regexp.MustCompile(`(?m)^(\S+) \(\S+\): `)
 
-// in is true for a message that says it.
+// in is true for a message that names the hold.
 func (h hold) in(message string) bool {
 	return strings.Contains(resource.ReplaceAllString(message, "$1: "), h.says)
 }
 
 var asksForText = regexp.MustCompile(`literal text beside the expressions in previousNames of ([a-z0-9]+)`)
 
-// Reached judges what there is, and returns what is wrong with it; "" for nothing. An XR that is not
-// ready must say why. When all has come to rest, what was asked for before must be done.
+// Reached judges the AnsibleRuns, and returns the first error; "" for none. The message of an XR that is not ready must
+// give the reason. At rest, all edits must have taken effect.
 func (s *Session) Reached(runs []Run, ready bool, message string, rest bool) string {
 	there := map[ref]Run{}
 	for _, o := range runs {
@@ -385,7 +383,7 @@ func (s *Session) Reached(runs []Run, ready bool, message string, rest bool) str
 		return fmt.Sprintf("the XR is ready, and %s", holds[0].why)
 	case !ready && !slices.ContainsFunc(holds, func(h hold) bool { return h.in(message) }) &&
 		!asksForText.MatchString(message):
-		return fmt.Sprintf("the XR is not ready, and does not say what helps: %q, for %v", message, holds)
+		return fmt.Sprintf("the XR is not ready, and its message lacks the reason: %q, for %v", message, holds)
 	}
 
 	wants := s.state.wants()
@@ -423,7 +421,7 @@ func (s *Session) Reached(runs []Run, ready bool, message string, rest bool) str
 	return ""
 }
 
-// stays are the AnsibleRuns that stay for good, with what they depend on.
+// stays are the AnsibleRuns that are kept for good, with their dependencies.
 func (s *Session) stays(there map[ref]Run, wants map[ref]want) map[ref]bool {
 	stays := map[ref]bool{}
 	var stay func(r ref)
@@ -461,7 +459,7 @@ func (s *Session) dependencies(r ref) (on, may []ref) {
 	return on, may
 }
 
-// deletable are the composition resource names of AnsibleRuns that nothing depends on.
+// deletable are the composition resource names of AnsibleRuns without dependents.
 func (s *Session) deletable() (free []string) {
 	for r, o := range s.start {
 		if !slices.ContainsFunc(slices.Collect(maps.Values(s.start)), func(by Run) bool {
@@ -474,10 +472,10 @@ func (s *Session) deletable() (free []string) {
 	return free
 }
 
-// Deleted says that an AnsibleRun is being deleted by hand.
+// Deleted tells the session that an AnsibleRun is deleted by hand.
 func (s *Session) Deleted(o Run) { s.deleted[o.Thing] = true }
 
-// Ended judges the entries of the ledger since the XR was deleted.
+// Ended judges the entries of the ledger after the deletion of the XR.
 func (s *Session) Ended(told []Entry) {
 	gone := map[string]bool{}
 	for _, l := range told {
