@@ -1,7 +1,6 @@
 package faults
 
-// playbook is the work of a play: it reports its beginning to the ledger, waits until the director decides how it ends,
-// and reports the end.
+// playbook reports the beginning of the play to the ledger, waits for the decision of the director, and reports the end.
 const playbook = `- hosts: localhost
   gather_facts: false
   tasks:

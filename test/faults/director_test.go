@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
 )
 
-// A director says how plays behave.
+// A director decides the behavior of plays.
 type director struct {
 	traps *trap.Passage
 
@@ -20,12 +20,11 @@ type director struct {
 	faultless bool
 }
 
-// A way in which the plays of an object behave.
+// A way is the behavior of the plays of an object.
 type way struct {
-	// least and most time that they take.
+	// least and most time of a play.
 	least, most time.Duration
-	// fails is the share of the plays that fail, of those with state present.
-	// Hopeless ones always fail, also without faults.
+	// fails is the share of plays with state present that fail. If hopeless, all of them fail, also without faults.
 	fails    float64
 	hopeless bool
 }
@@ -34,7 +33,7 @@ func newDirector(traps *trap.Passage, rng *rand.Rand) *director {
 	return &director{traps: traps, rng: rng, ways: map[string]way{}}
 }
 
-// behave says how the plays of an object behave from now on.
+// behave sets the behavior of the plays of an object.
 func (d *director) behave(uid string, w way) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -42,7 +41,7 @@ func (d *director) behave(uid string, w way) {
 	d.ways[uid] = w
 }
 
-// setFaultless has all plays work without faults from now on, or not.
+// setFaultless turns the faults of plays off or on.
 func (d *director) setFaultless(on bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -50,7 +49,7 @@ func (d *director) setFaultless(on bool) {
 	d.faultless = on
 }
 
-// Play for as long as its object's plays do.
+// Play returns after the time of a play of this object.
 func (d *director) Play(ctx context.Context, r ledger.Run) (fail bool) {
 	d.traps.Pass(ctx, trap.Event{Kind: trap.PlayBegan, UID: r.UID, RunID: r.ID, Mode: r.Mode, State: r.State})
 

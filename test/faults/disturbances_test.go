@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/proxy"
 )
 
-// disturbances are faults outside of the provider, which goes on running.
+// disturbances are faults outside of the provider, which continues to run.
 func (d *drive) disturbances() []fault {
 	var out []fault
 
@@ -88,7 +88,7 @@ func (d *drive) cut(context.Context) (string, error) {
 	return fmt.Sprintf("%d watches", n), nil
 }
 
-// stall watches, so that the provider knows old objects only.
+// stall watches, so that the provider sees only old objects.
 func (d *drive) stall(ctx context.Context) (string, error) {
 	for _, r := range d.replicas {
 		r.proxy.Stall(true)

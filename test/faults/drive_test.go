@@ -30,11 +30,11 @@ type drive struct {
 	rng *rand.Rand
 }
 
-// A round of faults, after which everything has to come right again.
+// A round of faults, after which all objects must recover.
 type round struct {
 	// replicas of the provider.
 	replicas int
-	// Numbers of strikes and disturbances to inject, and how often a leader loses its lease.
+	// Numbers of strikes, of disturbances, and of lost leases.
 	strikes, disturbances, leases int
 }
 
@@ -45,7 +45,7 @@ func (d *drive) roll(n int) int {
 	return d.rng.IntN(n)
 }
 
-// start replicas of the provider; those that run stay.
+// start replicas of the provider. Running ones stay.
 func (d *drive) start(ctx context.Context, n int) error {
 	elects := n > 1 || inPods
 
@@ -77,8 +77,7 @@ func (d *drive) start(ctx context.Context, n int) error {
 	return nil
 }
 
-// run a replica. One that ends because it cannot start yet, since the API does not
-// answer, is started again as the kubelet does.
+// run a replica. It ends if the API does not answer yet. It is started again then, as the kubelet does.
 func (d *drive) run(ctx context.Context, r *replica) error {
 	return retry.OnError(wait.Backoff{Duration: time.Second, Steps: 60},
 		func(error) bool { return ctx.Err() == nil }, func() error { return r.piece.Start(ctx) })
@@ -115,7 +114,7 @@ func (d *drive) round(ctx context.Context, r round, strikes, disturbances *bag) 
 
 	around.Go(func() {
 		for work.Err() == nil {
-			// The last change is made to its end: it counts as wanted from its beginning.
+			// The last change is not interrupted: the population wants its result from the beginning on.
 			if err := d.population.change(ctx); err != nil {
 				fail(err)
 			}
@@ -150,7 +149,7 @@ func (d *drive) inject(ctx context.Context, n int, b *bag) error {
 		missed := errors.Is(err, errMissed)
 
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // It has been told why to end.
+			return nil //nolint:nilerr // The context has the reason.
 		}
 
 		if err != nil && !missed {
@@ -170,7 +169,7 @@ func (d *drive) inject(ctx context.Context, n int, b *bag) error {
 	return nil
 }
 
-// heal undoes what faults have left behind and the programs do not undo.
+// heal ends the faults that the programs cannot end.
 func (d *drive) heal() {
 	d.director.setFaultless(true)
 

@@ -13,23 +13,22 @@ import (
 // maxWait is how long a fault waits for its moment.
 const maxWait = 40 * time.Second
 
-// errMissed is returned by a fault if there was no moment to inject it.
+// errMissed is the error of a fault whose moment did not come.
 var errMissed = errors.New("its moment did not come")
 
 // A fault that can be injected.
 type fault struct {
 	name string
-	// inject the fault, and put right what does not come right by itself. It
-	// returns a word on what it did.
+	// inject the fault, and repair what does not recover by itself. The result describes the injection.
 	inject func(ctx context.Context) (string, error)
 }
 
-// with a text in their names.
+// with returns the faults with a text in their names.
 func with(text string, all []fault) []fault {
 	return slices.DeleteFunc(all, func(f fault) bool { return !strings.Contains(f.name, text) })
 }
 
-// A bag of faults: each comes once before any comes again.
+// A bag of faults returns each of them once before it returns any again.
 type bag struct {
 	rng  *rand.Rand
 	all  []fault

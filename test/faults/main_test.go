@@ -1,12 +1,11 @@
-// Package faults injects faults while AnsibleRuns of all policies and both groups come and go on a
-// real control plane: into the provider, the API server, and Pods of runs. The plays write what they
-// do to a ledger. The test compares the ledger with the statuses, and with what must always hold.
+// Package faults injects faults into the provider, the API server, and Pods of runs on a real control plane, while
+// AnsibleRuns of all policies and both groups are created and deleted. The plays report to a ledger. The test compares
+// the ledger with the statuses and with its invariants.
 //
-// A fault that is named for a phase of a run strikes in that phase: the request or the play that
-// marks the phase is held meanwhile.
+// A fault with the name of a phase strikes in that phase of a run: the request or the play that marks the phase is held
+// during the fault.
 //
-// The seed decides which faults come, and in which order. The machine decides how long everything
-// takes, and so which faults coincide.
+// The seed decides the faults and their order. The speed of the machine decides which of them coincide.
 package faults
 
 import (
@@ -23,11 +22,11 @@ import (
 )
 
 var (
-	seed   = flag.Uint64("seed", rand.Uint64(), "Seed of all that is random here; by default a new one each time.")
-	number = flag.Int("faults", 15, "Faults to inject, at least, as far as their moments come.")
-	only   = flag.String("only", "", "Inject those faults only whose names have this in them.")
+	seed   = flag.Uint64("seed", rand.Uint64(), "Seed of all random decisions; by default a new one each time.")
+	number = flag.Int("faults", 15, "The least number of faults to inject. Faults whose moment does not come do not count.")
+	only   = flag.String("only", "", "Inject only faults with this text in their names.")
 
-	// stack has etcd, kube-apiserver and the provider's API. With -place=Pod it has a node, and runs happen in Pods there.
+	// stack has etcd, kube-apiserver and the provider's API. With -place=Pod it has a node for the Pods of runs.
 	stack  *controlplane.Stack
 	inPods bool
 )
@@ -42,11 +41,11 @@ func TestMain(m *testing.M) {
 	s.Main(m)
 }
 
-// TestFaults injects faults until there were enough of them.
+// TestFaults injects the number of faults that the flag asks for.
 func TestFaults(t *testing.T) {
 	t.Logf("-seed=%d", *seed)
 
-	// What one stream draws must not depend on the pace of another.
+	// Each stream of random numbers is independent of the pace of the others.
 	stream := func(n uint64) *rand.Rand { return rand.New(rand.NewPCG(*seed, n)) }
 
 	s := newStage(t, stream(1))
@@ -82,7 +81,6 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// rounds of faults until there were enough of them.
 func (d *drive) rounds(ctx context.Context, strikes, disturbances *bag) error {
 	most := round{replicas: 1, strikes: min(16, *number*2/5)}
 	most.disturbances = min(24, *number-most.strikes)

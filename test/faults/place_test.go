@@ -19,10 +19,9 @@ import (
 )
 
 const (
-	// labelRun is the label of all that belongs to a run in a Pod.
+	// labelRun is the label of the objects of a run in a Pod.
 	labelRun = "ansible.crossplane.io/run"
-	// keepFor is how long Pods are kept.
-	keepFor = 5 * time.Second
+	keepFor  = 5 * time.Second
 	// podPace is the mean time between changes of the population: each run takes seconds of CPU.
 	podPace = 3 * time.Second
 )
@@ -51,13 +50,13 @@ func execution() *common.Execution {
 	}}
 }
 
-// records has the results of runs that were to be written to a status.
+// records has the results of runs in requests that write a status.
 type records struct {
 	mu   sync.Mutex
 	told map[string]string
 }
 
-// seen is a status that is about to be written. The end of the provider ends no run that has a Pod.
+// seen records a status before it is written. The end of the provider must not end a run that has a Pod.
 func (s *stage) seen(e trap.Event) {
 	phase := common.RunPhase(e.Phase)
 	if !inPods || e.Kind != trap.StatusWritten || !phase.Finished() {
@@ -67,18 +66,18 @@ func (s *stage) seen(e trap.Event) {
 	s.records.mu.Lock()
 	defer s.records.mu.Unlock()
 
-	// A provider that ends between its note of a run and the Pod leaves one that has not begun, and one that ends before
-	// it can record that a run was canceled, as a deletion does, leaves no Pod.
+	// A run is interrupted before it begins if the provider ends between its record of the run and the Pod. It has no Pod
+	// if the provider ends before it records that a deletion has canceled the run.
 	if r := s.book.Run(e.RunID); phase == common.PhaseInterrupted && r != nil && !r.Struck &&
 		s.records.told[e.RunID] != string(common.PhaseCanceled) && !s.book.Object(e.UID).Deleted {
-		s.book.Breach(e.UID, "a run in a Pod is interrupted only by what hits that",
+		s.book.Breach(e.UID, "only a fault of its Pod interrupts a run",
 			fmt.Sprintf("run %s is %s", e.RunID, phase))
 	}
 
 	s.records.told[e.RunID] = e.Phase
 }
 
-// lost are runs that have ended by themselves and of which no status was told.
+// lost reports runs that ended by themselves and whose result was never written to a status.
 func (s *stage) lost() {
 	if !inPods {
 		return
@@ -88,7 +87,7 @@ func (s *stage) lost() {
 	defer s.records.mu.Unlock()
 
 	for _, r := range s.book.Runs() {
-		// An object that was only ever checked goes at once when it is deleted: it gets no result any more.
+		// The deletion of an object that was only checked ends at once, and writes no result.
 		if o := s.book.Object(r.UID); o.Gone && o.LastApply == nil {
 			continue
 		}
@@ -99,7 +98,7 @@ func (s *stage) lost() {
 	}
 }
 
-// leftOfPods is what is left of runs in Pods after keepFor.
+// leftOfPods are the objects of runs in Pods that are left after keepFor.
 func (s *stage) leftOfPods(ctx context.Context) []string {
 	if !inPods {
 		return nil

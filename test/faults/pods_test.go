@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/ledger"
 )
 
-// hits are faults of the Pod of a run in progress. They may interrupt this run, and no other one.
+// hits are faults of the Pod of a run in progress. They may interrupt only this run.
 func (d *drive) hits() []fault {
 	var out []fault
 
@@ -59,7 +59,7 @@ func (d *drive) hit(ctx context.Context, name string, do func(context.Context, *
 	return "run " + run.ID, err
 }
 
-// working is a run that works, and its Pod; nil if there is none.
+// working is a run in progress, and its Pod; nil if there is none.
 func (d *drive) working(ctx context.Context) (ledger.Run, *corev1.Pod) {
 	all := slices.DeleteFunc(d.book.Runs(),
 		func(r ledger.Run) bool { return r.Outcome != ledger.Working || r.Struck })

@@ -55,7 +55,7 @@ func (o *object) String() string {
 	return fmt.Sprintf("%s AnsibleRun %s (%s, uid %s)", group, o.name, o.policy, o.uid)
 }
 
-// A population of AnsibleRuns, as users want it to be.
+// A population of AnsibleRuns, as users want it.
 type population struct {
 	*stage
 
@@ -74,7 +74,7 @@ func (p *population) configure(ctx context.Context) error {
 	return errors.Wrap(errors.Join(p.kube.Create(ctx, c), p.kube.Create(ctx, n)), "cannot make configurations")
 }
 
-// blank of an object, as it is read.
+// blank is an empty AnsibleRun with the name of the object.
 func (o *object) blank() common.AnsibleRun {
 	if o.namespaced {
 		return &namespacedv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: o.name}}
@@ -205,7 +205,7 @@ func (p *population) create(ctx context.Context) error {
 	return nil
 }
 
-// edit an object: it gets a new value, or the one before.
+// edit an object: it gets a new value, or its former one.
 func (p *population) edit(ctx context.Context, o *object) error {
 	p.mu.Lock()
 	p.tokens++
@@ -292,7 +292,7 @@ func (p *population) list(ctx context.Context) (map[types.UID]common.AnsibleRun,
 	return out, nil
 }
 
-// watch what becomes of the objects until the context is done.
+// watch the objects until the context is done.
 func (p *population) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = p.look(ctx)
@@ -304,8 +304,7 @@ func (p *population) watch(ctx context.Context) {
 	}
 }
 
-// look at all objects once: what is gone has to have been removed, and what the
-// status says of runs has to be true.
+// look at all objects once: the content of those that are gone must have been removed, and statuses must be true.
 func (p *population) look(ctx context.Context) error {
 	known := p.there()
 

@@ -17,11 +17,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// settling is how long all objects may take to become as wanted after the faults.
+// settling is the time in which all objects must converge after the faults.
 const settling = 6 * time.Minute
 
-// recovery waits until all objects are as wanted after the faults, removes them, and looks for
-// what is left over.
+// recovery waits until all objects have converged after the faults, removes them, and searches for leftovers.
 func (d *drive) recovery(ctx context.Context) {
 	d.heal()
 
@@ -42,7 +41,7 @@ func (d *drive) recovery(ctx context.Context) {
 
 	var left []string
 
-	// Pods that are not followed are looked for every minute, from their third one on.
+	// The provider sweeps Pods every minute, from their third minute on.
 	d.eventually(ctx, either(15*time.Second, 5*time.Minute), func() bool {
 		left = append(d.left(), d.leftOfPods(ctx)...)
 
@@ -50,15 +49,14 @@ func (d *drive) recovery(ctx context.Context) {
 	})
 
 	for _, l := range left {
-		d.book.Breach("", "nothing is left over", l)
+		d.book.Breach("", "there are no leftovers", l)
 	}
 
 	d.lost()
 }
 
-// settle waits until each object was as wanted once, and notes what is wrong with the others. Periodic runs go on
-// meanwhile, and on a slow machine one of each object nearly always is in progress. Retries that are planned for later
-// are requested.
+// settle waits until each object has converged once, and reports the others. Periodic runs continue, and on a slow
+// machine nearly every object always has one in progress. Planned retries are requested at once.
 func (d *drive) settle(ctx context.Context, asked map[types.UID]string,
 	why func(*object, common.AnsibleRun) string,
 ) {
@@ -99,8 +97,7 @@ func (d *drive) settle(ctx context.Context, asked map[types.UID]string,
 	}
 }
 
-// hurry an object, once per attempt, if its next attempt is planned, but not soon, or if its deletion failed so often
-// that it gave up.
+// hurry requests a run once per attempt, if the next attempt is not soon, or if the deletion has no retries left.
 func (d *drive) hurry(ctx context.Context, o *object, run common.AnsibleRun, asked map[types.UID]string) {
 	a := run.Observation().LastApply
 	if o.way.hopeless && !o.deleted { // It gives up by itself.
@@ -122,7 +119,7 @@ func (d *drive) hurry(ctx context.Context, o *object, run common.AnsibleRun, ask
 	_ = d.population.request(ctx, o)
 }
 
-// unlikeWanted says how an object differs from what is wanted; empty when it does not.
+// unlikeWanted is the difference between an object and its wanted state; empty for none.
 func (d *drive) unlikeWanted(o *object, run common.AnsibleRun) string {
 	ready, synced := run.GetCondition(xpv2.TypeReady), run.GetCondition(xpv2.TypeSynced)
 	apply := run.Observation().LastApply
@@ -177,8 +174,7 @@ func summary(run common.AnsibleRun) string {
 	return b.String()
 }
 
-// left is what no run needs any more: processes, private data directories,
-// temporary files, and locks.
+// left are processes, private data directories, temporary files, and locks of runs that have ended.
 func (d *drive) left() []string {
 	var out []string
 
@@ -187,7 +183,7 @@ func (d *drive) left() []string {
 			pid, _, _ := strings.Cut(p, " ")
 			cwd, _ := os.Readlink(filepath.Join("/proc", pid, "cwd"))
 
-			// What runs start from is there for as long as the provider. Those that it forks have directories of their own.
+			// The process that runs fork from lives as long as the provider. Its forks have other directories.
 			if !strings.Contains(p, "/warm.py") || strings.HasPrefix(cwd, filepath.Join(r.state, "runs")) {
 				out = append(out, "process "+p)
 			}

@@ -24,8 +24,7 @@ import (
 // namespace of what is namespaced.
 const namespace = "faults"
 
-// A stage is all that faults are injected into: replicas of the provider on the control plane, and the ledger that plays
-// write.
+// A stage has the replicas of the provider on the control plane, and the ledger of plays.
 type stage struct {
 	t    *testing.T
 	kube client.Client
@@ -62,7 +61,7 @@ func newStage(t *testing.T, rng *rand.Rand) *stage {
 	s.traps = &trap.Passage{Seen: s.seen}
 	s.director = newDirector(s.traps, rng)
 
-	// A client that goes past the proxies.
+	// This client bypasses the proxies.
 	cfg, err := stack.Config()
 	needs.OK(t, err)
 
@@ -102,7 +101,7 @@ func newStage(t *testing.T, rng *rand.Rand) *stage {
 	return s
 }
 
-// replica makes what a replica needs, without starting it.
+// replica prepares a replica, without starting it.
 func (s *stage) replica(name string, p *proxy.Proxy) *replica {
 	dir := filepath.Join(filepath.Dir(stack.StateDir()), name)
 	r := &replica{name: name, proxy: p, state: filepath.Join(dir, "state"), temp: filepath.Join(dir, "temp")}

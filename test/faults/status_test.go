@@ -9,8 +9,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/ledger"
 )
 
-// ledgerDelay is how long after the status the ledger may learn of the end of a run, on a busy
-// machine.
+// ledgerDelay is the longest delay of the ledger after a status, on a busy machine.
 const ledgerDelay = 15 * time.Second
 
 // checkStatus compares what a status says with the ledger.
@@ -30,8 +29,7 @@ func (s *stage) checkStatus(run common.AnsibleRun) {
 	}
 }
 
-// contradiction between a status and the ledger; empty when there is none. A run that is not in
-// the ledger never began to work.
+// contradiction between a status and the ledger; empty for none. A run that is not in the ledger never began to work.
 func contradiction(o *common.AnsibleRunObservation, find func(id string) *ledger.Run) string {
 	if r := o.LastRun; r != nil {
 		was := find(r.ID)
@@ -55,8 +53,8 @@ func contradiction(o *common.AnsibleRunObservation, find func(id string) *ledger
 	return ""
 }
 
-// forgotten is true when a status does not know of the last apply that began to work. A later apply
-// that has not begun, or failed before it did, for want of its content, is not in the ledger.
+// forgotten is true if a status lacks the last apply that began to work. A later apply that has not begun, or that
+// failed to install its content, is not in the ledger.
 func forgotten(a *common.Apply, last *ledger.Run, find func(id string) *ledger.Run) bool {
 	return last != nil && (a == nil || a.ID != last.ID && find(a.ID) != nil)
 }

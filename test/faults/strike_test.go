@@ -21,16 +21,16 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
 )
 
-// leads is how long a replica may take to lead once the leader is gone. If the leader cannot release its lease,
-// because of a disturbance at that moment, the lease has to expire.
+// leads is the time in which a replica must lead after the leader is gone. If a disturbance keeps the leader from
+// releasing its lease, the lease must expire first.
 const leads = 90 * time.Second
 
-// A phase of a run in which the provider can be struck.
+// A phase of a run at which a fault can strike the provider.
 type phase struct {
 	name string
 	// provoke the phase.
 	provoke func(context.Context) error
-	// match the event that the phase is known by.
+	// match the event that marks the phase.
 	match func(trap.Event) bool
 }
 
@@ -62,7 +62,7 @@ func (d *drive) phases() []phase {
 	}
 }
 
-// wrote is true when the status has the result of a run already.
+// wrote is true if the status has the result of a run already.
 func (d *drive) wrote(e trap.Event) bool {
 	for _, o := range d.population.there() {
 		if string(o.uid) != e.UID {
@@ -87,7 +87,7 @@ func (d *drive) remove(ctx context.Context) error {
 	return d.population.delete(ctx, d.population.pick(d.population.live()))
 }
 
-// drift makes objects that are checked change, so that one is.
+// drift edits an object whose policy checks, so that the provider checks it.
 func (d *drive) drift(ctx context.Context) error {
 	for _, o := range d.population.live() {
 		if o.policy == common.CheckWhenObserve {
@@ -146,8 +146,7 @@ func (d *drive) strikes() []fault {
 	return out
 }
 
-// strike the provider in a phase: what the phase is known by is held while it is
-// struck.
+// strike the provider in a phase. The event that marks the phase is held during the strike.
 func (d *drive) strike(ctx context.Context, p phase, how func(context.Context, *trap.Trap) error) (string, error) {
 	t := d.traps.Arm(p.match)
 	defer t.Open()
@@ -194,8 +193,8 @@ func (d *drive) kill(ctx context.Context, then func()) error {
 	return d.run(ctx, r)
 }
 
-// isolate the leader from the API until it gives up, which it has to do before another one may lead. That one is
-// started for it if it does not wait already.
+// isolate the leader from the API until it gives up. It must do so before another replica may lead. That replica is
+// started if it does not wait already.
 func (d *drive) isolate(ctx context.Context) (string, error) {
 	d.api.Lock()
 	defer d.api.Unlock()
@@ -232,7 +231,7 @@ func (d *drive) isolate(ctx context.Context) (string, error) {
 
 	word := fmt.Sprintf("%s gave up after %s, another led after %s", r.name, took.Round(time.Second), time.Since(began).Round(time.Second))
 
-	// One that was alone has a successor now. Otherwise it starts again, and waits.
+	// A replica that was alone has a successor now. Others start again, and wait.
 	if alone {
 		r.piece = nil
 
@@ -242,7 +241,7 @@ func (d *drive) isolate(ctx context.Context) (string, error) {
 	return word, d.run(ctx, r)
 }
 
-// next replica to lead, which is started if it does not run.
+// next is the replica that leads next. It is started if it does not run.
 func (d *drive) next(ctx context.Context, leader *replica) (*replica, error) {
 	i := slices.IndexFunc(d.replicas, func(r *replica) bool { return r != leader })
 	next := d.replicas[i]
@@ -257,8 +256,8 @@ func (d *drive) next(ctx context.Context, leader *replica) (*replica, error) {
 	return next, d.run(ctx, next)
 }
 
-// yield removes the lease of a replica that was killed, once nothing is left of what it ran.
-// Otherwise the next replica would lead only after the lease has run out.
+// yield removes the lease of a killed replica when all its processes have ended. Otherwise the next replica would lead
+// only after the lease has expired.
 func (d *drive) yield(ctx context.Context, r *replica) error {
 	d.ends(ctx, r)
 
@@ -272,8 +271,8 @@ func lease() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: controlplane.Namespace, Name: "crossplane-leader-election-provider-ansible"}
 }
 
-// terminate the provider that leads as Kubernetes does, and start it again. What
-// was held goes on meanwhile, now and then too late.
+// terminate the leading provider as Kubernetes does, and start it again. The held event continues after a random time,
+// sometimes too late.
 func (d *drive) terminate(ctx context.Context, t *trap.Trap) error {
 	r := d.leader(ctx)
 
@@ -295,14 +294,14 @@ func (d *drive) terminate(ctx context.Context, t *trap.Trap) error {
 	return d.run(ctx, r)
 }
 
-// ends waits until nothing is left of a replica: what it has started ends when it sees that the provider is gone.
+// ends waits until all processes of a replica have ended. They end by themselves after the provider.
 func (d *drive) ends(ctx context.Context, r *replica) {
 	if !d.eventually(ctx, 30*time.Second, func() bool { return len(d.processesOf(r)) == 0 }) {
 		d.book.Breach("", "no process is left over", fmt.Sprintf("30 s after the end of %s: %v", r.name, d.processesOf(r)))
 	}
 }
 
-// leader of the replicas: the only one, or the one that says so.
+// leader of the replicas: the only one, or the one with the lease.
 func (d *drive) leader(ctx context.Context) *replica {
 	var found *replica
 
@@ -350,13 +349,13 @@ func (d *drive) running() []*replica {
 	return out
 }
 
-// processesOf a replica: of its runs and installations.
+// processesOf the runs and installations of a replica.
 func (d *drive) processesOf(r *replica) []string {
 	var out []string
 
 	all, _ := procfs.AllProcs()
 	for _, p := range all {
-		// What was forked has the environment of what it was forked from, and arguments of its own. What has ended has none.
+		// A fork has the environment of its parent, and arguments of its own. A process that has ended has neither.
 		env, _ := p.Environ()
 		args, _ := p.CmdLine()
 

@@ -1,6 +1,5 @@
-// Package ledger records what plays do. Each play reports over a connection that one of its own
-// processes holds for as long as it works. So the kernel reports the end of a play that is
-// killed.
+// Package ledger records the work of plays. Each play reports over a connection that one of its processes holds as long
+// as it works. So the kernel reports the end of a killed play.
 package ledger
 
 import (
@@ -19,15 +18,15 @@ type Outcome string
 const (
 	// Working is a play in progress.
 	Working Outcome = ""
-	// Done is a play that did all its work.
+	// Done is a play that completed its work.
 	Done Outcome = "done"
-	// Failed is a play that said that it failed.
+	// Failed is a play that reported a failure.
 	Failed Outcome = "failed"
-	// Lost is a play that ended without saying anything.
+	// Lost is a play that ended without a report.
 	Lost Outcome = "lost"
 )
 
-// Modes and states as plays are told them.
+// Modes and states of plays.
 const (
 	ModeApply    = "Apply"
 	ModeCheck    = "Check"
@@ -35,27 +34,25 @@ const (
 	StateAbsent  = "absent"
 )
 
-// Half is what the target of an object is while a play works on it, and after
-// one that was lost.
+// Half is the target of an object during a play, and after a lost one.
 const Half = "half done"
 
 // A Run is the work of one play.
 type Run struct {
 	UID, ID, Mode, State, Value string
 	Outcome                     Outcome
-	// Struck is true for a run that something has hit.
+	// Struck is true for a run whose Pod a fault has hit.
 	Struck bool
 }
 
 func (r *Run) applies() bool { return r.Mode == ModeApply }
 
-// A Breach of what must always hold.
+// A Breach of an invariant.
 type Breach struct {
 	UID, Invariant, Text string
 }
 
-// A Book has what all plays said, and the targets they work on: one for each
-// object. Use NewBook.
+// A Book has the reports of all plays, and one target for each object. Use NewBook.
 type Book struct {
 	out   io.Writer
 	start time.Time
@@ -69,8 +66,7 @@ type Book struct {
 	breaches []Breach
 }
 
-// NewBook returns an empty book, which also writes a line for each thing that
-// happens.
+// NewBook returns an empty book. It writes a line for each event.
 func NewBook(out io.Writer) *Book {
 	return &Book{
 		out: out, start: time.Now(), targets: map[string]string{}, gone: map[string]bool{}, deleted: map[string]bool{},
@@ -78,7 +74,7 @@ func NewBook(out io.Writer) *Book {
 	}
 }
 
-// Begin the work of a run. It returns whether the target is to be changed.
+// Begin the work of a run. The result is true if the target differs from the wanted one.
 func (b *Book) Begin(r Run) (differs bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -137,7 +133,7 @@ func (b *Book) End(id string, how Outcome) {
 	}
 }
 
-// Drift changes a target outside of Ansible, unless a play works on it.
+// Drift changes a target outside of Ansible, except during a play.
 func (b *Book) Drift(uid string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -148,7 +144,7 @@ func (b *Book) Drift(uid string) {
 	}
 }
 
-// Deleted says that an object is about to be deleted.
+// Deleted records that the deletion of an object begins.
 func (b *Book) Deleted(uid string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -157,8 +153,7 @@ func (b *Book) Deleted(uid string) {
 	b.note(uid, "deleted")
 }
 
-// Gone says that an object is gone. It may only go after a successful absent
-// run, unless nothing was ever applied for it.
+// Gone records the end of an object. It must follow a successful absent run, unless the object was never applied.
 func (b *Book) Gone(uid string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -179,11 +174,11 @@ func (b *Book) Gone(uid string) {
 
 // An Object of the runs.
 type Object struct {
-	// Target is the value that was applied, empty when there is none.
+	// Target is the applied value; empty for none.
 	Target string
-	// Deleted is true for an object that is being deleted or is gone, Gone for one that is gone.
+	// Deleted is true from the beginning of the deletion on, Gone from its end on.
 	Deleted, Gone bool
-	// LastApply that began to work; nil when there was none.
+	// LastApply that began to work; nil for none.
 	LastApply *Run
 }
 
@@ -220,7 +215,7 @@ func (b *Book) Runs() []Run {
 	return out
 }
 
-// Run with an id, as it began last; nil when it never began to work.
+// Run with an id, as it began last; nil if it never began to work.
 func (b *Book) Run(id string) *Run {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -234,7 +229,7 @@ func (b *Book) Run(id string) *Run {
 	return nil
 }
 
-// Note something about an object.
+// Note adds a line to the timeline of an object.
 func (b *Book) Note(uid string, words ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -258,7 +253,7 @@ func (b *Book) Breaches() []Breach {
 	return slices.Clone(b.breaches)
 }
 
-// Timeline of an object, a line for each thing that happened to it.
+// Timeline of an object, a line for each event.
 func (b *Book) Timeline(uid string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

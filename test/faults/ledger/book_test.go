@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBook is about the breaches that a book finds: a book without any would prove nothing.
+// TestBook checks that a book finds breaches: a ledger without breaches proves nothing otherwise.
 func TestBook(t *testing.T) {
 	apply := func(id, state string) Run { return Run{UID: "a", ID: id, Mode: ModeApply, State: state, Value: "v"} }
 	play := func(b *Book, r Run, how Outcome) { b.Begin(r); b.End(r.ID, how) }
@@ -19,12 +19,12 @@ func TestBook(t *testing.T) {
 		target string
 	}{
 		"Applied": {
-			reason: "A run that did its work has changed the target.",
+			reason: "A run that is done changes the target.",
 			do:     func(b *Book) { play(b, apply("1", StatePresent), Done) },
 			target: "v",
 		},
 		"Lost": {
-			reason: "A run that was lost has left the target half done, whatever was there.",
+			reason: "A lost run leaves the target half done.",
 			do: func(b *Book) {
 				play(b, apply("1", StatePresent), Done)
 				play(b, apply("2", StatePresent), Lost)
@@ -36,7 +36,7 @@ func TestBook(t *testing.T) {
 			do:     func(b *Book) { play(b, Run{UID: "a", ID: "1", Mode: ModeCheck, State: StatePresent, Value: "v"}, Done) },
 		},
 		"Overlap": {
-			reason: "No run may begin before the one before it has ended.",
+			reason: "A run that begins during another run of its object is a breach.",
 			do: func(b *Book) {
 				b.Begin(apply("1", StatePresent))
 				b.Begin(Run{UID: "a", ID: "2", Mode: ModeCheck, State: StatePresent})
@@ -45,7 +45,7 @@ func TestBook(t *testing.T) {
 			target: Half,
 		},
 		"Doubled": {
-			reason: "No run may begin again.",
+			reason: "A run that begins again is a breach.",
 			do: func(b *Book) {
 				play(b, apply("1", StatePresent), Done)
 				b.Begin(apply("1", StatePresent))
@@ -54,7 +54,7 @@ func TestBook(t *testing.T) {
 			target: Half,
 		},
 		"Struck": {
-			reason: "A run whose Pod was hit may.",
+			reason: "A run whose Pod was hit may begin again.",
 			do: func(b *Book) {
 				b.Begin(apply("1", StatePresent))
 				b.Strike(apply("1", StatePresent), "Pod deleted")
@@ -64,7 +64,7 @@ func TestBook(t *testing.T) {
 			target: Half,
 		},
 		"OthersOverlap": {
-			reason: "Runs of other objects may.",
+			reason: "Runs of different objects may overlap.",
 			do: func(b *Book) {
 				b.Begin(apply("1", StatePresent))
 				b.Begin(Run{UID: "b", ID: "2", Mode: ModeApply, State: StatePresent})
@@ -72,7 +72,7 @@ func TestBook(t *testing.T) {
 			target: Half,
 		},
 		"Removed": {
-			reason: "An object goes after a successful absent run.",
+			reason: "An object may go after a successful absent run.",
 			do: func(b *Book) {
 				play(b, apply("1", StatePresent), Done)
 				play(b, apply("2", StateAbsent), Done)
@@ -80,11 +80,11 @@ func TestBook(t *testing.T) {
 			},
 		},
 		"NeverApplied": {
-			reason: "An object for which nothing was applied may go at once.",
+			reason: "An object that was never applied may go at once.",
 			do:     func(b *Book) { b.Gone("a") },
 		},
 		"NotRemoved": {
-			reason: "An object may not go without an absent run.",
+			reason: "The end of an object without an absent run is a breach.",
 			do: func(b *Book) {
 				play(b, apply("1", StatePresent), Failed)
 				b.Gone("a")
@@ -93,7 +93,7 @@ func TestBook(t *testing.T) {
 			target: Half,
 		},
 		"RemovalFailed": {
-			reason: "An object may not go after an absent run that failed.",
+			reason: "The end of an object after a failed absent run is a breach.",
 			do: func(b *Book) {
 				play(b, apply("1", StateAbsent), Failed)
 				b.Gone("a")
@@ -102,7 +102,7 @@ func TestBook(t *testing.T) {
 			target: Half,
 		},
 		"AfterTheEnd": {
-			reason: "Nothing may begin for an object that is gone.",
+			reason: "A run of an object that is gone is a breach.",
 			do: func(b *Book) {
 				b.Gone("a")
 				b.Begin(apply("1", StateAbsent))

@@ -11,17 +11,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// A Director returns when a play is to end its work, and whether it is to fail.
+// A Director returns when a play must end its work. The result is true if it must fail.
 type Director func(ctx context.Context, r Run) (fail bool)
 
-// A server that plays talk to.
+// A server that plays report to.
 type server struct {
 	book     *Book
 	director Director
 }
 
-// Serve a book on an address of this machine until the test ends, and return the path of the server as bash has it
-// below /dev/tcp.
+// Serve a book on an address of this machine until the test ends, and return the path of the server below /dev/tcp of
+// bash.
 func Serve(tb testing.TB, host string, b *Book, d Director) string {
 	tb.Helper()
 
@@ -50,12 +50,12 @@ func (s *server) serve(ctx context.Context, c net.Conn) {
 	s.play(ctx, cancel, c, lines, Run{UID: words[0], ID: words[1], Mode: words[2], State: words[3], Value: words[4]})
 }
 
-// play the part of the target of a run: it says whether it is to be changed when
-// the work may end, and hears how it ended.
+// play the target of a run: at the end of the work it tells the play whether to fail and whether the target differs, and
+// reads the outcome.
 func (s *server) play(ctx context.Context, cancel context.CancelFunc, c net.Conn, lines *bufio.Scanner, r Run) {
 	differs := s.book.Begin(r)
 
-	// A connection that ends is a play that is lost, also while it waits.
+	// The end of the connection means that the play is lost, also while it waits.
 	said := make(chan string)
 
 	go func() {

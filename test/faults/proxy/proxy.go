@@ -27,19 +27,19 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// An Effect on one request. The zero value lets it pass.
+// An Effect on one request. The zero value passes the request on.
 type Effect struct {
 	// Delay before anything else.
 	Delay time.Duration
-	// Status is an answer in place of that of the API server; 0 is none.
+	// Status of the answer instead of that of the API server; 0 for none.
 	Status int
-	// Lose the answer: the request takes effect, but the client is not told so.
+	// Lose the answer: the request takes effect, but the client gets no answer.
 	Lose bool
-	// Cut the connection: the request does not get anywhere.
+	// Cut the connection: the request does not reach the API server.
 	Cut bool
 }
 
-// A Rule decides on the effect on a request.
+// A Rule decides the effect on a request.
 type Rule func(r *http.Request) Effect
 
 // A Proxy on loopback. Use Start.
@@ -56,15 +56,14 @@ type Proxy struct {
 	stalled chan struct{}
 }
 
-// Start a proxy for the API server that a configuration is for. What its clients write passes the traps. It ends with
-// the test.
+// Start a proxy for the API server of a configuration. Writes of its clients pass the traps. It ends with the test.
 func Start(tb testing.TB, cfg *rest.Config, traps *trap.Passage) *Proxy {
 	tb.Helper()
 
 	to, err := url.Parse(cfg.Host)
 	needs.OK(tb, err)
 
-	// The clients authenticate themselves; the proxy has no credentials.
+	// Clients send their own credentials.
 	transport, err := rest.TransportFor(
 		&rest.Config{Host: cfg.Host, TLSClientConfig: rest.TLSClientConfig{CAData: cfg.CAData}})
 	needs.OK(tb, err)
@@ -100,8 +99,7 @@ func (p *Proxy) CA() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
 }
 
-// Set the rule; nil for no effects. It returns how many requests the rule before had an effect
-// on.
+// Set the rule; nil for no effects. The result is the number of requests that the rule before had an effect on.
 func (p *Proxy) Set(w Rule) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +110,7 @@ func (p *Proxy) Set(w Rule) int {
 	return hit
 }
 
-// CutWatches that are in progress, with logs that are followed, and return how many there were.
+// CutWatches ends all watches and followed logs, and returns their number.
 func (p *Proxy) CutWatches() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +122,7 @@ func (p *Proxy) CutWatches() int {
 	return len(p.watches)
 }
 
-// Stall watches, so that caches get old, or let them go on.
+// Stall holds watches, so that caches become stale, or releases them.
 func (p *Proxy) Stall(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,7 +195,7 @@ func (p *Proxy) effect(r *http.Request) Effect {
 	return e
 }
 
-// watch keeps note of a watch in progress, until it is done.
+// watch registers a watch in progress, until it is done.
 func (p *Proxy) watch(ctx context.Context) (context.Context, func()) {
 	ctx, cut := context.WithCancel(ctx)
 
@@ -218,7 +216,7 @@ func (p *Proxy) watch(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// answered makes the answer to a watch one that can be stalled.
+// answered wraps the answer to a watch, so that it can be stalled.
 func (p *Proxy) answered(r *http.Response) error {
 	if isWatch(r.Request) {
 		r.Body = &stalling{ReadCloser: r.Body, proxy: p, ctx: r.Request.Context()}
@@ -231,7 +229,7 @@ type stalling struct {
 	io.ReadCloser
 
 	proxy *Proxy
-	ctx   context.Context //nolint:containedctx // It is that of the request that is read.
+	ctx   context.Context //nolint:containedctx // The context of the request.
 }
 
 func (s *stalling) Read(b []byte) (int, error) {
@@ -263,7 +261,7 @@ func Writes(r *http.Request) bool {
 	return strings.Contains(r.URL.Path, "/ansibleruns/") && (r.Method == http.MethodPut || r.Method == http.MethodPatch)
 }
 
-// event that a request is about.
+// event of a request.
 func (p *Proxy) event(r *http.Request) (trap.Event, bool) {
 	if r.Method != http.MethodPut || !Writes(r) {
 		return trap.Event{}, false
@@ -276,7 +274,7 @@ func (p *Proxy) event(r *http.Request) (trap.Event, bool) {
 
 	r.Body = io.NopCloser(bytes.NewReader(body))
 
-	// What is read here is the same in both groups.
+	// The fields that are read here are the same in both groups.
 	o := &v1alpha1.AnsibleRun{}
 	if err := json.Unmarshal(body, o); err != nil {
 		return trap.Event{}, false

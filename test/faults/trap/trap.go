@@ -1,4 +1,4 @@
-// Package trap stops what happens at a moment that a test wants to strike at, until the test lets it go.
+// Package trap holds an event at a moment that a test chooses, until the test releases it.
 package trap
 
 import (
@@ -12,7 +12,7 @@ const (
 	PlayBegan = "PlayBegan"
 	// StatusWritten is a request that writes the status of an object.
 	StatusWritten = "StatusWritten"
-	// FinalizerRemoved is a request that lets an object go.
+	// FinalizerRemoved is a request that removes the finalizers of an object.
 	FinalizerRemoved = "FinalizerRemoved"
 )
 
@@ -31,12 +31,12 @@ type Trap struct {
 	match func(Event) bool
 	// Caught has the event once it has happened.
 	Caught chan Event
-	// Open lets go what is held. It does nothing the second time.
+	// Open releases the held event. A second call does nothing.
 	Open context.CancelFunc
 	open context.Context //nolint:containedctx // It is done when the trap is open.
 }
 
-// A Passage is what all events pass. At most one trap is there at a time.
+// A Passage is the way of all events. It has at most one trap at a time.
 type Passage struct {
 	// Seen is called for each event, trapped or not.
 	Seen func(Event)
@@ -45,7 +45,7 @@ type Passage struct {
 	trap *Trap
 }
 
-// Arm a trap for the next event that matches, instead of the one before. An open one catches nothing any more.
+// Arm a trap for the next event that matches. It replaces the trap before. An open trap catches no event.
 func (p *Passage) Arm(match func(Event) bool) *Trap {
 	open, cancel := context.WithCancel(context.Background()) //nolint:gosec // Open calls it.
 	t := &Trap{match: match, Caught: make(chan Event, 1), open: open, Open: cancel}
@@ -58,7 +58,7 @@ func (p *Passage) Arm(match func(Event) bool) *Trap {
 	return t
 }
 
-// Pass an event: it is held if the trap is for it, until that is opened or the context is done.
+// Pass returns at once, or, if the trap matches the event, when the trap is open or the context is done.
 func (p *Passage) Pass(ctx context.Context, e Event) {
 	p.Seen(e)
 
