@@ -10,21 +10,18 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// relations resolve the entries of AnnotationDependsOn to observed resources. Resources are
-// known by their composition resource names.
+// relations resolve the entries of AnnotationDependsOn to observed resources, by composition resource name.
 type relations struct {
-	// named are the resources that an entry means: one AnsibleRun, all members of a set,
-	// or what another step composes.
+	// named has the resources of each entry: one AnsibleRun, all members of a set, or a resource of another step.
 	named map[string][]string
-	// formerlyNamed are the members of a set that are observed under the name of a set
-	// before it, by the resource name of the set. An entry for a key of the set may mean
-	// any of them.
+	// formerlyNamed has, by the name of a set, its members that are observed under the name of a previous set. An entry
+	// for a key of the set may stand for any of them.
 	formerlyNamed map[string][]string
-	// formerSets are the names of sets of which other sets have adopted members.
+	// formerSets has the names of previous sets with adopted members.
 	formerSets map[string]bool
 }
 
-// relationsOf returns the relations of what is observed of an XR.
+// relationsOf returns the relations of the observed resources of an XR.
 func relationsOf(p *plan.Plan, runs desired.Runs) relations {
 	rel := relations{named: map[string][]string{}, formerlyNamed: map[string][]string{}, formerSets: map[string]bool{}}
 
@@ -44,7 +41,7 @@ func relationsOf(p *plan.Plan, runs desired.Runs) relations {
 		}
 	}
 
-	// Annotations that are older than the adoption have the previous names.
+	// Annotations from before the adoption have the previous names.
 	for resource, was := range runs.Renamed {
 		rel.named[was] = append(rel.named[was], resource)
 
@@ -57,7 +54,7 @@ func relationsOf(p *plan.Plan, runs desired.Runs) relations {
 	return rel
 }
 
-// resourcesFor returns the observed resources that an entry of AnnotationDependsOn means.
+// resourcesFor returns the observed resources of an entry of AnnotationDependsOn.
 func (rel relations) resourcesFor(entry string) []string {
 	named := rel.named[entry]
 
@@ -68,9 +65,11 @@ func (rel relations) resourcesFor(entry string) []string {
 	return named
 }
 
-// detached is true for an AnsibleRun that goes before one that was rendered after it. Either it makes room for a run
-// that the other one waits for. Or it is a member of a set, its item is gone, and the run that depends on the set is
-// Ready: that run was rendered without the item.
+// detached is true when the AnsibleRun of can be removed before the AnsibleRun by, although by was rendered as its
+// dependent. There are two cases:
+//   - A run for which by waits is created only when of is gone.
+//   - of is a member of a set without its item, and by, which depends on the set, is Ready, so it was rendered without
+//     the item.
 func (r *remover) detached(of, by string) bool {
 	if slices.ContainsFunc(r.replacing[of], func(run *plan.Run) bool { return r.awaits(by, run) }) {
 		return true
@@ -86,17 +85,17 @@ func (r *remover) detached(of, by string) bool {
 	return !wanted || reason == desired.Skipped
 }
 
-// awaits is true for an AnsibleRun that waits for a run, or for others that need it. So does one
-// that stays because its run is not known before.
+// awaits is true for an AnsibleRun that waits for a run, or for transitive dependents of the run. It is also true for
+// an AnsibleRun that stays until the previous names of another run are known, which depend on the run.
 func (r *remover) awaits(resource string, on *plan.Run) bool {
 	run := r.plan.RunOf(resource)
 
-	return run != nil && r.reasons[resource] == desired.DependencyNotReady && r.needing(on)[run.Name] ||
+	return run != nil && r.reasons[resource] == desired.DependencyNotReady && r.dependentRuns(on)[run.Name] ||
 		r.knownAfter(on, resource) != nil
 }
 
-// knownAfter returns a run that an AnsibleRun may be, with previous names that are not known before another run is
-// there, or others that need it; nil for none.
+// knownAfter returns a run with previous names that depend on the run on, or on its transitive dependents, and of which
+// the AnsibleRun may have a previous name; nil for none.
 func (r *remover) knownAfter(on *plan.Run, resource string) *plan.Run {
 	for _, run := range r.plan.Runs {
 		if !r.runs.Unresolved[run] || !r.mayBecome(resource, run) {
@@ -105,7 +104,7 @@ func (r *remover) knownAfter(on *plan.Run, resource string) *plan.Run {
 
 		for _, t := range append(run.ForEach.Templates(), run.When, run.PreviousNames) {
 			for name := range t.Runs() {
-				if name == on.Name || r.needing(on)[name] {
+				if name == on.Name || r.dependentRuns(on)[name] {
 					return run
 				}
 			}
@@ -115,16 +114,16 @@ func (r *remover) knownAfter(on *plan.Run, resource string) *plan.Run {
 	return nil
 }
 
-// needing returns the names of the runs that need a run, or others that do.
-func (r *remover) needing(on *plan.Run) map[string]bool {
-	if all, ok := r.waitingFor[on]; ok {
+// dependentRuns returns the names of the transitive dependents of a run.
+func (r *remover) dependentRuns(on *plan.Run) map[string]bool {
+	if all, ok := r.dependentRunsOf[on]; ok {
 		return all
 	}
 
 	all := map[string]bool{}
-	r.waitingFor[on] = all
+	r.dependentRunsOf[on] = all
 
-	// Each run comes after those that it needs.
+	// The plan has each run after its dependencies.
 	for _, run := range r.plan.Runs {
 		for name := range run.Needs {
 			all[run.Name] = all[run.Name] || name == on.Name || all[name]
@@ -134,7 +133,7 @@ func (r *remover) needing(on *plan.Run) map[string]bool {
 	return all
 }
 
-// dependencies returns the observed resources that an AnsibleRun was rendered after.
+// dependencies returns the observed resources in AnnotationDependsOn of an AnsibleRun, without detached ones.
 func (r *remover) dependencies(resource string, o map[string]any) []string {
 	var on []string
 
@@ -149,9 +148,9 @@ func (r *remover) dependencies(resource string, o map[string]any) []string {
 	return on
 }
 
-// dependents returns the AnsibleRuns that depend on each observed resource, as they were
-// applied or as they are wanted now. AnsibleRuns that are being deleted are among them. Those
-// of earlier steps are not: such a step knows better what they need, and has kept that.
+// dependents returns the AnsibleRuns that depend on each observed resource, by their annotations or by the plan. It
+// includes AnsibleRuns that are being deleted. It leaves out those of earlier steps, which keep their dependencies
+// themselves.
 func (r *remover) dependents() map[string][]string {
 	all := map[string][]string{}
 

@@ -1,7 +1,5 @@
-// Package removal decides on the AnsibleRuns that an XR has and that are not wanted any
-// more: which ones core removes now, and which ones have to stay, and why. Usages keep an
-// AnsibleRun until those that depend on it are gone. The function calls Decide with the
-// Runs of package desired, and adds the Result to what it answers.
+// Package removal decides which unwanted AnsibleRuns of an XR core removes now, and which ones stay, and why. It
+// composes the Usages that protect an AnsibleRun until its dependents are gone.
 package removal
 
 import (
@@ -20,49 +18,45 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// A Result is what becomes of the AnsibleRuns that an XR has and that are not wanted
-// any more.
+// A Result has the decisions about all AnsibleRuns of an XR.
 type Result struct {
-	// Outcomes of all runs, with the composition resource names under which core knows
-	// them: wanted runs, and AnsibleRuns that have to stay although their run is gone from
-	// the Composition.
+	// Outcomes has the outcomes of all runs, and of AnsibleRuns that stay although their run is no longer in the
+	// Composition. Resource is the name that core knows, see desired.Runs.PreviousName.
 	Outcomes []desired.Outcome
-	// Removed are the composition resource names of the AnsibleRuns that core deletes
-	// now.
+	// Removed has the composition resource names of the AnsibleRuns that core deletes now.
 	Removed []string
-	// Usages of AnsibleRuns by those that depend on them, by composition resource name;
-	// nil for a Usage that an earlier step composes and that must not be.
+	// Usages has the Usages of AnsibleRuns and other resources by their dependents, by composition resource name. It is
+	// nil for a Usage of an earlier step that must be removed.
 	Usages map[string]map[string]any
-	// Requirements are what core is to fetch, by name: what expressions read, and AnsibleRuns. Some of these may be
-	// in deletion.
+	// Requirements has the selectors of required resources by name: those of the input, and of AnsibleRuns of the XR.
 	Requirements map[string]*fnv1.ResourceSelector
 }
 
-// A remover decides on what is not wanted any more.
+// A remover decides about the unwanted AnsibleRuns of an XR.
 type remover struct {
 	plan      *plan.Plan
 	runs      desired.Runs
 	relations relations
-	// reasons of the outcomes of package desired, by composition resource name.
+	// reasons has the reasons of the outcomes of package desired, by composition resource name.
 	reasons map[string]desired.Reason
-	// unwanted are the observed AnsibleRuns that nothing wants, by their composition
-	// resource names, in order.
+	// unwanted has the composition resource names of the unwanted AnsibleRuns, sorted.
 	unwanted []string
-	// kept are the outcomes of those that have to stay, and of sets with such members. Of several reasons to stay, the
-	// first counts.
+	// kept has the outcomes of unwanted AnsibleRuns that stay, and of sets with such members, by composition resource
+	// name. Of several reasons to stay, the first counts.
 	kept map[string]desired.Outcome
-	// replacing are the runs that are created when an unwanted AnsibleRun is gone, or one that
-	// it depends on, by its composition resource name.
+	// replacing has, by the composition resource name of an unwanted AnsibleRun, the runs that are created only when it
+	// is gone, see makeRoom.
 	replacing map[string][]*plan.Run
-	// waitingFor caches the names of the runs that need a run, or others that do.
-	waitingFor map[*plan.Run]map[string]bool
+	// dependentRunsOf caches the results of dependentRuns.
+	dependentRunsOf map[*plan.Run]map[string]bool
 }
 
-// Decide returns what becomes of the observed AnsibleRuns that are not among the wanted runs.
+// Decide returns the decisions about the AnsibleRuns of an XR, for the rendered runs.
 func Decide(p *plan.Plan, runs desired.Runs) Result {
 	r := &remover{
 		plan: p, runs: runs, relations: relationsOf(p, runs), reasons: make(map[string]desired.Reason, len(runs.Outcomes)),
-		kept: map[string]desired.Outcome{}, replacing: map[string][]*plan.Run{}, waitingFor: map[*plan.Run]map[string]bool{},
+		kept: map[string]desired.Outcome{}, replacing: map[string][]*plan.Run{},
+		dependentRunsOf: map[*plan.Run]map[string]bool{},
 	}
 
 	for _, o := range runs.Outcomes {
@@ -86,7 +80,8 @@ func Decide(p *plan.Plan, runs desired.Runs) Result {
 		out.InProgress = phase != "" && !phase.Finished()
 
 		if out.Desired != nil && was.Lost {
-			// Core would give it a name of its own, and create one that is gone by now.
+			// Without the name, core would create another AnsibleRun. Without the UID, it would create this one again
+			// if it has been deleted in the meantime.
 			metadata, _ := was.Object["metadata"].(map[string]any)
 			out.Desired = manifest.Overlay(out.Desired,
 				map[string]any{"metadata": manifest.Pick(metadata, "name", "namespace", "uid")})
@@ -98,8 +93,8 @@ func Decide(p *plan.Plan, runs desired.Runs) Result {
 	return out
 }
 
-// keepUnwanted adds to the outcomes the AnsibleRuns that are not wanted and have to stay, and those that this
-// step lets go.
+// keepUnwanted adds the outcomes of the unwanted AnsibleRuns: of those that stay, and of those that this step lets core
+// remove.
 func (r *remover) keepUnwanted(runs []desired.Outcome) []desired.Outcome {
 	r.keepLost()
 	r.keepUnresolved()
@@ -121,9 +116,10 @@ func (r *remover) keepUnwanted(runs []desired.Outcome) []desired.Outcome {
 		delete(kept, s.Resource)
 	}
 
-	// Earlier steps of the pipeline may keep what this Composition does not: they do not know why it may go.
+	// Earlier steps may keep these AnsibleRuns, since they do not know the runs of this step. The outcome Skipped
+	// overrides that.
 	for _, resource := range r.unwanted {
-		if _, ok := r.reasons[resource]; !ok && r.goes(resource) && r.plan.RunOf(resource) != nil {
+		if _, ok := r.reasons[resource]; !ok && r.isLeaving(resource) && r.plan.RunOf(resource) != nil {
 			kept[resource] = desired.Outcome{Name: resource, Resource: resource, Reason: desired.Skipped}
 		}
 	}
@@ -135,15 +131,15 @@ func (r *remover) keepUnwanted(runs []desired.Outcome) []desired.Outcome {
 	return runs
 }
 
-// stay is the outcome of an AnsibleRun that is not wanted and stays, with the end of the message that says why.
-func (r *remover) stay(resource string, reason desired.Reason, why string) desired.Outcome {
+// keep returns the outcome of an unwanted AnsibleRun that stays. why ends the message.
+func (r *remover) keep(resource string, reason desired.Reason, why string) desired.Outcome {
 	return r.runs.Keep(desired.Outcome{
 		Name: resource, Resource: resource, Reason: reason, Messages: []string{"not wanted any more, " + why},
 	})
 }
 
-// findUnwanted returns the observed AnsibleRuns that nothing wants, by their composition
-// resource names, in order.
+// findUnwanted returns the composition resource names of the observed AnsibleRuns without an outcome or with the
+// outcome Skipped, sorted. It leaves out AnsibleRuns of earlier steps.
 func (r *remover) findUnwanted() []string {
 	var unwanted []string
 
@@ -159,41 +155,40 @@ func (r *remover) findUnwanted() []string {
 	return unwanted
 }
 
-// foreign is true for a resource that an earlier step of the pipeline composes, and that no
-// run of this step renders.
+// foreign is true for a resource that an earlier step composes, and that no run of this step renders.
 func (r *remover) foreign(resource string) bool {
 	return r.runs.Observed.Earlier[resource] != nil && r.plan.RunOf(resource) == nil
 }
 
-// goes is true for an AnsibleRun that nothing keeps so far.
-func (r *remover) goes(resource string) bool {
+// isLeaving is true for an unwanted AnsibleRun that has no reason to stay so far.
+func (r *remover) isLeaving(resource string) bool {
 	_, kept := r.kept[resource]
 	return !kept
 }
 
-// going are the unwanted AnsibleRuns that nothing keeps so far.
-func (r *remover) going() []string {
-	return slices.DeleteFunc(slices.Clone(r.unwanted), func(resource string) bool { return !r.goes(resource) })
+// leaving returns the unwanted AnsibleRuns that have no reason to stay so far.
+func (r *remover) leaving() []string {
+	return slices.DeleteFunc(slices.Clone(r.unwanted), func(resource string) bool { return !r.isLeaving(resource) })
 }
 
-// keepLost keeps the AnsibleRuns that core does not observe, and so cannot delete.
+// keepLost keeps the AnsibleRuns to which the XR has lost its reference. Core does not observe them and cannot delete
+// them.
 func (r *remover) keepLost() {
 	for _, resource := range r.unwanted {
 		if r.runs.Observed.Resources[resource].Lost {
-			r.kept[resource] = r.stay(resource, desired.Leaving,
+			r.kept[resource] = r.keep(resource, desired.Leaving,
 				"but the XR has lost its reference to it, which comes back first")
 		}
 	}
 }
 
-// keepUnpruned keeps the AnsibleRuns with a prune of false, and those that they depend on: these cannot go before
-// them.
+// keepUnpruned keeps the AnsibleRuns with prune: false, and their transitive dependencies.
 func (r *remover) keepUnpruned() {
 	retain := func(resource, message string) {
-		r.kept[resource] = r.stay(resource, desired.Retained, "and stays"+message)
+		r.kept[resource] = r.keep(resource, desired.Retained, "and stays"+message)
 	}
 
-	unwanted := r.going()
+	unwanted := r.leaving()
 
 	for _, resource := range unwanted {
 		o, _ := r.runs.Observed.Run(resource)
@@ -206,7 +201,7 @@ func (r *remover) keepUnpruned() {
 		if !prune {
 			retain(resource, ", since prune is false")
 
-			// Its run may be gone from the Composition later.
+			// The annotation has prune: false after the run is removed from the Composition.
 			out := r.kept[resource]
 			out.Desired = manifest.Overlay(out.Desired,
 				map[string]any{
@@ -216,7 +211,7 @@ func (r *remover) keepUnpruned() {
 		}
 	}
 
-	if len(r.going()) == len(unwanted) {
+	if len(r.leaving()) == len(unwanted) {
 		return
 	}
 
@@ -226,7 +221,7 @@ func (r *remover) keepUnpruned() {
 	for again := true; again; {
 		again = false
 
-		for _, resource := range r.going() {
+		for _, resource := range r.leaving() {
 			by := slices.DeleteFunc(slices.Clone(dependents[resource]), func(by string) bool { return !retained(by) })
 			if len(by) > 0 {
 				retain(resource, " with "+strings.Join(by, ", "))
@@ -237,10 +232,9 @@ func (r *remover) keepUnpruned() {
 	}
 }
 
-// limitRemoval keeps all unwanted members of a set when they are more than removal.atMost
-// allows to remove at once.
+// limitRemoval keeps all unwanted members of a set if removal.atMost does not allow to remove that many at once.
 func (r *remover) limitRemoval() {
-	unwanted := r.going()
+	unwanted := r.leaving()
 
 	for _, run := range r.plan.Runs {
 		if run.ForEach == nil || run.AtMost == nil {
@@ -273,8 +267,7 @@ func (r *remover) limitRemoval() {
 	}
 }
 
-// allowed returns how many members of a set the annotation of the XR allows to remove at
-// once; 0 without one.
+// allowed returns how many members of a set AnnotationAllowRemoval of the XR allows to remove at once; 0 without one.
 func (r *remover) allowed(name string) int {
 	list := manifest.Annotation(r.runs.Observed.XR, ansiblerun.AnnotationAllowRemoval)
 
@@ -288,16 +281,16 @@ func (r *remover) allowed(name string) int {
 	return 0
 }
 
-// keepNeeded keeps the AnsibleRuns that others depend on.
+// keepNeeded keeps the AnsibleRuns with dependents.
 func (r *remover) keepNeeded() {
-	blocked := r.blocked(r.going())
+	blocked := r.blocked(r.leaving())
 
 	for _, resource := range manifest.SortedKeys(blocked) {
-		r.kept[resource] = r.stay(resource, desired.Leaving, "but has to stay for "+strings.Join(blocked[resource], ", "))
+		r.kept[resource] = r.keep(resource, desired.Leaving, "but has to stay for "+strings.Join(blocked[resource], ", "))
 	}
 }
 
-// blocked returns the AnsibleRuns that cannot go yet, each with what depends on it.
+// blocked returns the AnsibleRuns that cannot be removed yet, each with its dependents or, without any, its Usages.
 func (r *remover) blocked(unwanted []string) map[string][]string {
 	if len(unwanted) == 0 {
 		return nil
@@ -309,7 +302,7 @@ func (r *remover) blocked(unwanted []string) map[string][]string {
 	for _, resource := range unwanted {
 		by := dependents[resource]
 		if len(by) == 0 {
-			// Core removes these Usages first, since no run needs them any more.
+			// Core deletes the Usages first, since nothing composes them any more.
 			by = usages[resource]
 		}
 
@@ -318,8 +311,8 @@ func (r *remover) blocked(unwanted []string) map[string][]string {
 		}
 	}
 
-	// If every unwanted AnsibleRun is blocked by other unwanted ones only, there is no order
-	// in which they could go.
+	// If each unwanted AnsibleRun is blocked only by other unwanted ones, no order of removal exists, so none is
+	// blocked.
 	for _, resource := range unwanted {
 		if by, ok := blocked[resource]; !ok ||
 			slices.ContainsFunc(by, func(d string) bool { return !slices.Contains(unwanted, d) }) {
@@ -330,8 +323,8 @@ func (r *remover) blocked(unwanted []string) map[string][]string {
 	return nil
 }
 
-// removed returns the composition resource names of the observed AnsibleRuns of the Composition that nothing keeps.
-// An AnsibleRun is not among them if its run is gone from the Composition: a later step may compose it.
+// removed returns the composition resource names of the observed AnsibleRuns that core deletes now, among those with a
+// run in the plan. A later step may compose an AnsibleRun without one.
 func (r *remover) removed(runs []desired.Outcome) []string {
 	kept := map[string]bool{}
 	for i := range runs {

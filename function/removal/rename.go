@@ -14,9 +14,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// holdRenamed holds each run that is to be created while an unwanted or terminating
-// AnsibleRun may be the same run under a previous name: the removal of the one and the
-// creation of the other would race.
+// holdRenamed holds each new run for which an unwanted or terminating AnsibleRun may be the same run under a previous
+// name. Otherwise the removal of the old AnsibleRun and the creation of the new one would race.
 func (r *remover) holdRenamed(runs []desired.Outcome) {
 	t := r.candidates(runs)
 	if len(t.removing)+len(t.terminatingByWorkload) == 0 {
@@ -25,7 +24,7 @@ func (r *remover) holdRenamed(runs []desired.Outcome) {
 
 	for i := range runs {
 		out := &runs[i]
-		run := r.plan.ByResource[setOrRun(out.Resource)]
+		run := r.plan.ByResource[runName(out.Resource)]
 		_, exists := r.runs.Observed.Run(out.Resource)
 
 		switch {
@@ -38,15 +37,14 @@ func (r *remover) holdRenamed(runs []desired.Outcome) {
 	}
 }
 
-// What an AnsibleRun has that may be a run under another name.
+// What an AnsibleRun and a run under another name have in common, for messages.
 const (
 	same            = "the same content, hosts and variables"
 	sameButComputed = same + " but for computed values"
 )
 
-// setOrRun returns the resource name of the run of the input that a composed resource may
-// come from: that of the set, for a member.
-func setOrRun(resource string) string {
+// runName returns the name of the set for a member of a set, and otherwise the composition resource name itself.
+func runName(resource string) string {
 	if set, _, ok := plan.Member(resource); ok {
 		return set
 	}
@@ -54,25 +52,22 @@ func setOrRun(resource string) string {
 	return resource
 }
 
-// candidates are the AnsibleRuns that are not wanted, or are being deleted. A run that is to
-// be created may be one of them under another name.
+// candidates are the unwanted and terminating AnsibleRuns. A new run may be one of them under another name.
 type candidates struct {
 	*remover
 
-	// removing are the unwanted AnsibleRuns with content that would be removed, and byWorkload the same by their
-	// workloads.
+	// removing has the unwanted AnsibleRuns with content that runs when they are deleted. byWorkload has the same by
+	// their workloads, see ansiblerun.Workload.
 	removing   []string
 	byWorkload map[string][]string
-	// terminatingByWorkload are the AnsibleRuns that are being deleted, by their
-	// workloads, with their names for messages.
+	// terminatingByWorkload has, by their workloads, the names for messages of the AnsibleRuns that are being deleted.
 	terminatingByWorkload map[string]string
-	// renewed are the unwanted AnsibleRuns with the same workload as a run that is said to
-	// be new.
+	// renewed has the unwanted AnsibleRuns with the same workload as a run with previousNames: [].
 	renewed map[string]bool
 	// similarTo and terminatingLike cache the results of similar and terminating.
 	similarTo       map[*plan.Run][]string
 	terminatingLike map[*plan.Run]string
-	// dependents are what they are before anything makes room.
+	// dependents returns the dependents before makeRoom changes them.
 	dependents func() map[string][]string
 }
 
@@ -106,32 +101,31 @@ func (r *remover) candidates(runs []desired.Outcome) candidates {
 	return t
 }
 
-// similar returns the candidates that have all literal values of a run, among those that no
-// run renders any more and the members of its own set.
+// similar returns the unwanted AnsibleRuns with all literal values of a run. Those of other runs of the plan are left
+// out, but not members of its own set.
 func (t candidates) similar(run *plan.Run) []string {
 	if all, ok := t.similarTo[run]; ok {
 		return all
 	}
 
 	t.similarTo[run] = slices.DeleteFunc(slices.Clone(t.removing), func(was string) bool {
-		maker := t.plan.RunOf(was)
+		owner := t.plan.RunOf(was)
 		o, _ := t.runs.Observed.Run(was)
 
-		return maker != nil && maker != run || t.renewed[was] && !run.New || !run.MayHaveRendered(o)
+		return owner != nil && owner != run || t.renewed[was] && !run.New || !run.MayHaveRendered(o)
 	})
 
 	return t.similarTo[run]
 }
 
-// strangers returns the similar candidates that are no members of the set of the run, nor
-// have a previous name of such.
-func (t candidates) strangers(run *plan.Run) []string {
+// similarOutside returns the similar AnsibleRuns that are not members of the set of the run, and that have no previous
+// name of a member.
+func (t candidates) similarOutside(run *plan.Run) []string {
 	return slices.DeleteFunc(slices.Clone(t.similar(run)), func(other string) bool { return t.plan.MayBelong(run, other) })
 }
 
-// terminating returns an AnsibleRun that is being deleted and may be a rendered run: it has
-// the same workload, or else all literal values of the run, and no run renders it any more;
-// "" for none.
+// terminating returns the name for messages of an AnsibleRun that is being deleted and may be a rendered run: one with
+// the same workload or else one with all literal values of the run that no run of the plan renders; "" for none.
 func (t candidates) terminating(run *plan.Run, rendered map[string]any) string {
 	if name, ok := t.terminatingByWorkload[ansiblerun.Workload(rendered)]; ok {
 		return name
@@ -153,15 +147,14 @@ func (t candidates) terminating(run *plan.Run, rendered map[string]any) string {
 	return t.terminatingLike[run]
 }
 
-// match holds a rendered run, and keeps the candidates that may be the same run: those of
-// the same workload, or else those that differ in computed values alone, since these may
-// change at any time. Other members of its set are left out there, those with previous
-// names, too: they always differ so.
+// match holds a rendered run if there are candidates that may be the same run, and keeps these. Candidates with the
+// same workload come first. Without any, those that differ only in computed values count, since these may change at any
+// time. Members of the same set do not count then, since they always differ only in computed values.
 func (t candidates) match(run *plan.Run, out *desired.Outcome) {
 	what, all := same, t.byWorkload[ansiblerun.Workload(out.Desired)]
 
 	if len(all) == 0 {
-		what, all = sameButComputed, t.strangers(run)
+		what, all = sameButComputed, t.similarOutside(run)
 	}
 
 	if terminating := t.terminating(run, out.Desired); terminating != "" && (run.New || len(all) == 0) {
@@ -195,12 +188,12 @@ func (t candidates) match(run *plan.Run, out *desired.Outcome) {
 		return
 	}
 
-	t.ask(run, out, all[0], what)
+	t.holdFor(run, out, all[0], what)
 	t.keepAll(all, out.Name+" was called")
 }
 
-// makeRoom for a run: an unwanted AnsibleRun has to go first, and before it those that depend
-// on it.
+// makeRoom records that an unwanted AnsibleRun, and before it its unwanted dependents, must be gone before a run is
+// created.
 func (t candidates) makeRoom(was string, run *plan.Run) {
 	if slices.Contains(t.replacing[was], run) {
 		return
@@ -216,8 +209,8 @@ func (t candidates) makeRoom(was string, run *plan.Run) {
 	}
 }
 
-// ask whether an AnsibleRun is the run that is held.
-func (t candidates) ask(run *plan.Run, out *desired.Outcome, was, what string) {
+// holdFor holds a run that may be an unwanted AnsibleRun under a new name. The message asks the author to decide.
+func (t candidates) holdFor(run *plan.Run, out *desired.Outcome, was, what string) {
 	advice := fmt.Sprintf("write previousNames: [%q] to go on with it, or", was)
 	if run.PreviousNames != nil {
 		advice = fmt.Sprintf("add %q to previousNames to go on with it, or write", was)
@@ -228,20 +221,20 @@ func (t candidates) ask(run *plan.Run, out *desired.Outcome, was, what string) {
 			"%s, which is not wanted any more, has %s: %s previousNames: [] to remove it all the same", was, what, advice))})
 }
 
-// keepHeld keeps the candidates that a run may be which cannot be rendered yet. If it waits for
-// a run that is created when one of them is gone, it would wait for ever. One that refers to what
-// is not wanted would be left out.
+// keepHeld keeps the candidates that may be the same run as one that cannot be rendered yet. The reason of that run
+// becomes previousNames in two cases: if it refers to an unwanted run, it would be skipped; if it waits for a run that
+// is created only when a candidate is gone, it would wait forever.
 func (t candidates) keepHeld(run *plan.Run, out *desired.Outcome) {
 	all := t.similar(run)
 	if run.PreviousNames != nil || out.Reason == desired.Skipped {
-		// What former members were called is known, or goes by the keys.
-		all = t.strangers(run)
+		// previousNames identify the members, or else their keys do.
+		all = t.similarOutside(run)
 	}
 
 	for _, was := range all {
 		if out.Reason == desired.Skipped ||
-			slices.ContainsFunc(t.replacing[was], func(on *plan.Run) bool { return t.needing(on)[run.Name] }) {
-			t.ask(run, out, was, sameButComputed)
+			slices.ContainsFunc(t.replacing[was], func(on *plan.Run) bool { return t.dependentRuns(on)[run.Name] }) {
+			t.holdFor(run, out, was, sameButComputed)
 			break
 		}
 	}
@@ -249,32 +242,32 @@ func (t candidates) keepHeld(run *plan.Run, out *desired.Outcome) {
 	t.keepAll(all, out.Name+" was called, which is not known yet")
 }
 
-// keepAll keeps candidates of a run, with the end of the message that says why.
+// keepAll keeps candidates of a run. what ends the message, see claimed.
 func (t candidates) keepAll(all []string, what string) {
 	for _, was := range all {
-		if t.goes(was) {
+		if t.isLeaving(was) {
 			t.kept[was] = t.claimed(was, what)
 		}
 	}
 }
 
-// claimed is the outcome of an AnsibleRun that is not wanted and may be a run under another name, with the end of the
-// message that says why.
+// claimed returns the outcome of an unwanted AnsibleRun that stays since it may be a run under another name. what ends
+// the message: "x was called".
 func (r *remover) claimed(was, what string) desired.Outcome {
-	out := r.stay(was, desired.Leaving, "but may be what "+what)
+	out := r.keep(was, desired.Leaving, "but may be what "+what)
 	out.Claimed = true
 
 	return out
 }
 
-// keepUnresolved keeps AnsibleRuns while the previous names of some run are not known: those
-// that may have such a name and that no run renders any more, and the members of such a run.
+// keepUnresolved keeps the unwanted AnsibleRuns that may be the AnsibleRun of a run with unknown previous names, see
+// mayBecome.
 func (r *remover) keepUnresolved() {
 	if len(r.runs.Unresolved) == 0 {
 		return
 	}
 
-	for _, resource := range r.going() {
+	for _, resource := range r.leaving() {
 		at := slices.IndexFunc(r.plan.Runs, func(run *plan.Run) bool {
 			return r.runs.Unresolved[run] && r.mayBecome(resource, run)
 		})
@@ -291,11 +284,11 @@ func (r *remover) keepUnresolved() {
 	}
 }
 
-// mayBecome is true for an AnsibleRun that is not wanted, if a run with previous names that are not known yet may
-// have it under such a name.
+// mayBecome is true for an unwanted AnsibleRun that a run with unknown previous names may adopt: an unwanted member of
+// its set, or an AnsibleRun of no run in the plan with a name that previousNames may have.
 func (r *remover) mayBecome(resource string, run *plan.Run) bool {
-	if maker := r.plan.RunOf(resource); maker != nil {
-		return maker == run
+	if owner := r.plan.RunOf(resource); owner != nil {
+		return owner == run
 	}
 
 	return slices.ContainsFunc(run.PreviousNames.Items, func(t *expression.Template) bool { return t.MayBe(resource) })

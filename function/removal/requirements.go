@@ -12,10 +12,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// requirements select all AnsibleRuns of the XR, to find those that are being deleted, and
-// those to which the XR has lost its references. Core is asked for them only when one is to
-// be created or removed, while the user of a Usage is not observed, and while none is.
-// Those of earlier XRs of the same name matter to what is created alone.
+// requirements returns selectors for all AnsibleRuns of the XR by its UID, to find those that are being deleted and
+// those to which the XR has lost its references. It requires them only when an AnsibleRun is created or may be removed.
+// When one is created, it also requires the AnsibleRuns of earlier XRs with the same name.
 func (r *remover) requirements() map[string]*fnv1.ResourceSelector {
 	all := map[string]*fnv1.ResourceSelector{}
 
@@ -47,13 +46,13 @@ func (r *remover) requirements() map[string]*fnv1.ResourceSelector {
 	return all
 }
 
-// labelOf an XR that core writes on what it composes: its name, unless it has the label itself.
+// labelOf returns the value of LabelCompositeName on resources of an XR: its own label, or else its name.
 func labelOf(xr map[string]any) string {
 	return cmp.Or(manifest.NestedText(xr, "metadata", "labels", ansiblerun.LabelCompositeName), manifest.Name(xr))
 }
 
-// mayRemove is true when an observed AnsibleRun is not wanted, when the user of an observed
-// Usage is not observed, and when no AnsibleRun is: the XR may have lost its references.
+// mayRemove is true when an observed AnsibleRun is unwanted. It is also true when the XR may have lost its references:
+// no AnsibleRun is observed, or a Usage is observed without the AnsibleRun that is its user.
 func (r *remover) mayRemove() bool {
 	users, none := map[string]bool{}, true
 
@@ -74,8 +73,7 @@ func (r *remover) mayRemove() bool {
 	return none || len(r.unwanted) > 0 || len(users) > 0
 }
 
-// hasAPIVersion is true when the Composition has AnsibleRuns of an API version, or some
-// are observed.
+// hasAPIVersion is true when the plan renders AnsibleRuns of an API version, or some are observed.
 func (r *remover) hasAPIVersion(apiVersion string) bool {
 	for _, run := range r.plan.Runs {
 		if run.APIVersion() == apiVersion {

@@ -12,36 +12,37 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// A Succession says what becomes of the runs of an XR when its Composition becomes another one. All names are
-// composition resource names of runs.
+// A Succession is what happens to the runs of an XR when its Composition changes. All names are names of runs.
 type Succession struct {
-	// Adopted are the runs with which others go on, by the names of these.
+	// Adopted has the removed runs that new runs adopt, by the names of the new runs.
 	Adopted map[string]string
-	// Held are the runs that others may be under new names, by the names of these: both are held.
+	// Held has the removed runs that new runs may be under another name, by the names of the new runs. Both are held.
 	Held map[string]string
-	// Retained are the runs that are gone from the Composition, and stay.
+	// Retained has the removed runs with AnsibleRuns that stay.
 	Retained map[string]bool
 }
 
-// Succeed decides as Decide does, for an XR that has all runs of a plan and gets another one. It knows what is literal
-// in both: what is computed depends on the XR.
+// Succeed returns the decisions of Decide for an XR that has AnsibleRuns of all runs of one plan and gets another plan.
+// It uses only the literal values in both, since computed values depend on the XR.
 func Succeed(before, after *plan.Plan) Succession {
 	s := Succession{Adopted: map[string]string{}, Held: map[string]string{}, Retained: map[string]bool{}}
 	state := observed.State{Resources: map[string]observed.Resource{}}
 
 	for _, run := range before.Runs {
-		state.Resources[one(run)] = observed.Resource{Object: literal(run, before)}
+		state.Resources[exampleResource(run)] = observed.Resource{Object: literalObject(run, before)}
 	}
 
 	runs := desired.Runs{Observed: state}
 
 	for _, run := range after.Runs {
-		out := desired.Outcome{Name: run.Name, Resource: one(run), Reason: desired.Ready, Desired: literal(run, after)}
+		out := desired.Outcome{
+			Name: run.Name, Resource: exampleResource(run), Reason: desired.Ready, Desired: literalObject(run, after),
+		}
 
 		if was := predecessor(run, before, after); was != nil {
 			s.Adopted[run.Name] = was.Name
-			state.Resources[out.Resource] = state.Resources[one(was)]
-			delete(state.Resources, one(was))
+			state.Resources[out.Resource] = state.Resources[exampleResource(was)]
+			delete(state.Resources, exampleResource(was))
 		}
 
 		if state.Resources[out.Resource].Object == nil {
@@ -54,17 +55,17 @@ func Succeed(before, after *plan.Plan) Succession {
 	for _, out := range Decide(after, runs).Outcomes {
 		switch {
 		case out.MayBe != "":
-			s.Held[setOrRun(out.Resource)] = setOrRun(out.MayBe)
+			s.Held[runName(out.Resource)] = runName(out.MayBe)
 		case out.Reason == desired.Retained:
-			s.Retained[setOrRun(out.Resource)] = true
+			s.Retained[runName(out.Resource)] = true
 		}
 	}
 
 	return s
 }
 
-// one of the AnsibleRuns of a run: that of a set with some key.
-func one(run *plan.Run) string {
+// exampleResource returns the composition resource name of a run, or of a member of a set with an example key.
+func exampleResource(run *plan.Run) string {
 	if run.ForEach == nil {
 		return run.Name
 	}
@@ -72,8 +73,8 @@ func one(run *plan.Run) string {
 	return plan.MemberName(run.Name, "key")
 }
 
-// literal is an AnsibleRun of a run without what is computed.
-func literal(run *plan.Run, of *plan.Plan) map[string]any {
+// literalObject returns the AnsibleRun of a run of a plan without computed values.
+func literalObject(run *plan.Run, of *plan.Plan) map[string]any {
 	vars := map[string]any{}
 
 	for name, t := range run.Variables.Vars {
@@ -98,7 +99,7 @@ func literal(run *plan.Run, of *plan.Plan) map[string]any {
 	})
 }
 
-// predecessor is the run that a new one says that it was, by its previous names; nil for none.
+// predecessor returns the removed run with a name in previousNames of a new run; nil for none.
 func predecessor(run *plan.Run, before, after *plan.Plan) *plan.Run {
 	if before.ByResource[run.Name] != nil || run.PreviousNames == nil {
 		return nil
@@ -106,7 +107,7 @@ func predecessor(run *plan.Run, before, after *plan.Plan) *plan.Run {
 
 	for _, was := range before.Runs {
 		for _, t := range run.PreviousNames.Items {
-			if after.ByResource[was.Name] == nil && t.MayBe(one(was)) {
+			if after.ByResource[was.Name] == nil && t.MayBe(exampleResource(was)) {
 				return was
 			}
 		}

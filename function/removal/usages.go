@@ -13,9 +13,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 )
 
-// usages returns a Usage for each AnsibleRun and each composed resource that it was
-// rendered after, by composition resource name: when both are deleted, the run goes first.
-// What is created comes with its Usages: whenever an XR composes something else, it is written three times.
+// usages returns a Usage for each AnsibleRun and each of its dependencies, by composition resource name: when both are
+// deleted, the AnsibleRun is deleted first. A nil Usage removes one of an earlier step. New AnsibleRuns get their
+// Usages in the same request, since each change of the set of composed resources makes core write the XR three times.
 func (r *remover) usages(outcomes []desired.Outcome) map[string]map[string]any {
 	usages := map[string]map[string]any{}
 
@@ -25,14 +25,14 @@ func (r *remover) usages(outcomes []desired.Outcome) map[string]map[string]any {
 		}
 
 		for _, of := range r.dependencies(by, user) {
-			// Two objects that use each other could never be deleted.
+			// Two resources with Usages of each other could never be deleted.
 			if slices.Contains(r.dependencies(of, r.runs.Observed.Resources[of].Object), by) || r.released(by, of) {
 				continue
 			}
 
 			name := r.runs.PreviousName(by) + usesSeparator + r.runs.PreviousName(of)
 
-			// A run that is gone from the Composition may have had usages: false.
+			// A run that is no longer in the Composition may have had usages: false.
 			if r.plan.RunOf(by) == nil && r.runs.Observed.Resources[name].Object == nil {
 				continue
 			}
@@ -43,7 +43,7 @@ func (r *remover) usages(outcomes []desired.Outcome) map[string]map[string]any {
 		}
 	}
 
-	// A run that is being deleted needs its Usages until it is gone.
+	// An AnsibleRun that is being deleted needs its Usages until it is gone.
 	for _, terminating := range r.runs.Terminating {
 		use(ansiblerun.CompositionResource(terminating), terminating)
 	}
@@ -58,8 +58,8 @@ func (r *remover) usages(outcomes []desired.Outcome) map[string]map[string]any {
 		use(by, user)
 	}
 
-	// An earlier step with this function composes Usages for all observed AnsibleRuns, since
-	// it does not know which ones the runs of this step need.
+	// An earlier step with this function composes Usages for all observed AnsibleRuns, also for those of this step,
+	// since it does not know which ones these need.
 	for name := range r.runs.Observed.Earlier {
 		if by, _, ok := strings.Cut(name, usesSeparator); ok && r.plan.RunOf(by) != nil && usages[name] == nil {
 			usages[name] = nil
@@ -69,11 +69,11 @@ func (r *remover) usages(outcomes []desired.Outcome) map[string]map[string]any {
 	return usages
 }
 
-// maxName is the length of the longest name.
+// maxName is the longest name that created gives, in bytes.
 const maxName = 63
 
-// created returns the AnsibleRuns that are to be created and depend on others, with names like those that core gives:
-// their Usages need these before core does.
+// created returns the new AnsibleRuns with dependencies, and sets their metadata.name in the outcomes. Their Usages
+// refer to them by name, before core would generate one. The names have the form of those of core.
 func (r *remover) created(outcomes []desired.Outcome) map[string]map[string]any {
 	all := map[string]map[string]any{}
 	uid, prefix, namespace := r.runs.Observed.UID(), labelOf(r.runs.Observed.XR), manifest.Namespace(r.runs.Observed.XR)
@@ -102,9 +102,8 @@ func (r *remover) created(outcomes []desired.Outcome) map[string]map[string]any 
 	return all
 }
 
-// released is true for a resource that no step composes any more and that a run does not
-// need any more, although the run was rendered after it. Core deletes such a resource before
-// it applies anything: a Usage of it would stop all of that.
+// released is true for a resource that no step composes any more, and that an AnsibleRun, its former dependent, does
+// not need any more. Core deletes such a resource before it applies anything, and a Usage of it would block that.
 func (r *remover) released(by, of string) bool {
 	run, reason := r.plan.RunOf(by), r.reasons[by]
 	if run == nil || reason == "" || reason == desired.Skipped || r.plan.RunOf(of) != nil ||
@@ -125,15 +124,14 @@ func (r *remover) released(by, of string) bool {
 	return true
 }
 
-// protects is true for runs that have Usages of what they depend on: all but those with
-// usages: false.
+// protects is true for an AnsibleRun that has Usages of its dependencies: all but those of runs with usages: false.
 func (r *remover) protects(resource string) bool {
 	run := r.plan.RunOf(resource)
 	return run == nil || run.Usages
 }
 
-// observedUsages returns the composition resource names of the observed Usages of each
-// AnsibleRun. Core refuses to delete an AnsibleRun that has one.
+// observedUsages returns the observed Usages of each AnsibleRun, both by composition resource name. The API server
+// refuses to delete an AnsibleRun with a Usage.
 func (r *remover) observedUsages() map[string][]string {
 	byName, users := map[string][]string{}, map[string][]string{}
 
@@ -154,14 +152,14 @@ func (r *remover) observedUsages() map[string][]string {
 	return users
 }
 
-// usesSeparator stands between two names in the composition resource name of a Usage.
+// usesSeparator separates the two resources in the composition resource name of a Usage: "app uses db".
 const usesSeparator = " uses "
 
-// annotationDetails of a Usage has the reason of the Usage.
+// annotationDetails is the annotation of a Usage with its reason.
 const annotationDetails = "crossplane.io/usage-details"
 
-// usage returns the Usage of a composed resource by an AnsibleRun; nil when there can be
-// none: a ClusterUsage refers to cluster-scoped objects only.
+// usage returns the Usage of a composed resource by an AnsibleRun. It returns nil if one of them has no name, or if
+// only the resource is namespaced: a ClusterUsage refers to cluster-scoped objects only.
 func usage(reason string, of, by map[string]any) map[string]any {
 	namespace := manifest.Namespace(by)
 	used := manifest.Namespace(of)
@@ -173,7 +171,7 @@ func usage(reason string, of, by map[string]any) map[string]any {
 		return nil
 	}
 
-	// Core writes the annotation, unless it is there.
+	// Without the annotation, core would add it, which is another write.
 	kind, metadata := observed.KindClusterUsage, map[string]any{"annotations": map[string]any{annotationDetails: reason}}
 	ref := map[string]any{"name": ofName}
 
@@ -182,8 +180,7 @@ func usage(reason string, of, by map[string]any) map[string]any {
 		metadata["namespace"] = namespace
 	}
 
-	// Crossplane takes a reference without a namespace for one in the namespace of the Usage,
-	// so a cluster-scoped object has the namespace "".
+	// Without a namespace, the reference means the namespace of the Usage. For a cluster-scoped object it must be "".
 	if used != namespace {
 		ref["namespace"] = used
 	}
