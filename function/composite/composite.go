@@ -1,6 +1,5 @@
-// Package composite evaluates what an XR itself is to have, once its runs are rendered:
-// status fields, conditions and connection details. The function calls Evaluate with the
-// Runs of package desired.
+// Package composite evaluates the status, the conditions and the connection details of an XR, after its runs are
+// rendered.
 package composite
 
 import (
@@ -12,42 +11,42 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// A Desired is what an XR itself is to have.
+// A Desired is the desired state of an XR itself.
 type Desired struct {
-	// Status of the XR, with the fields of earlier steps of the pipeline; nil if it is what these say.
+	// Status is the status of the XR, with the fields of earlier steps; nil if the input has no status.
 	Status map[string]any
-	// Conditions for the XR.
+	// Conditions are the conditions of the input, and those that content has reported.
 	Conditions []Condition
-	// Operator is true for an XR that also has the conditions of an operator.
+	// Operator is true when the XR also gets the conditions of an Ansible operator.
 	Operator bool
 	// Details are the connection details of a legacy XR.
 	Details map[string][]byte
-	// Secret with the connection details of any other XR; nil for none.
+	// Secret is the Secret with the connection details of another XR; nil for none.
 	Secret map[string]any
-	// Problems of status fields, conditions and connection details, without values that
-	// runs or resources in progress are still to bring.
+	// Problems are the problems in the status, conditions and connection details. Values that are pending while runs or
+	// resources are not ready are left out.
 	Problems []expression.Problem
 }
 
-// An evaluator evaluates what the XR itself is to have.
+// An evaluator evaluates a Desired.
 type evaluator struct {
 	plan *plan.Plan
 	runs desired.Runs
-	// problems of what was evaluated so far, without values that runs or resources in progress are still to bring.
+	// problems so far, see Desired.Problems.
 	problems []expression.Problem
 }
 
-// invalid says that what is at a path cannot be used.
+// invalid adds a problem about the value at a path.
 func (e *evaluator) invalid(path string, err error) {
 	e.problems = append(e.problems, expression.InvalidAt(path, err))
 }
 
-// Evaluate returns what an XR itself is to have, once its runs are known.
+// Evaluate returns the desired state of an XR itself, for its rendered runs.
 func Evaluate(ctx context.Context, p *plan.Plan, runs desired.Runs) Desired {
 	e := &evaluator{plan: p, runs: runs}
 	status, reported := e.status(ctx)
 
-	// Also while nothing is said of one of them, its content does not say it.
+	// With operatorConditions, content must not set these conditions, even while the function does not set all of them.
 	if p.OperatorConditions {
 		reported = slices.DeleteFunc(reported,
 			func(c Condition) bool { return slices.Contains(plan.OperatorConditions[:], c.Type) })

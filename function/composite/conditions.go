@@ -24,7 +24,7 @@ func (e *evaluator) conditions(ctx context.Context) []Condition {
 	return all
 }
 
-// condition evaluates one condition. Its status is Unknown while its values are missing.
+// condition evaluates a condition. Its status is Unknown while a value is missing.
 func (e *evaluator) condition(ctx context.Context, c plan.Condition) Condition {
 	out := Condition{Type: c.Type, Status: ansiblerun.ConditionUnknown, Reason: string(desired.ValuePending)}
 
@@ -78,14 +78,14 @@ func (e *evaluator) condition(ctx context.Context, c plan.Condition) Condition {
 	return out
 }
 
-// reasonComputed is the reason of a condition for which the input has none.
+// reasonComputed is the reason of a condition without one in the input.
 const reasonComputed = "Computed"
 
-// conditionReason matches the reasons that conditions may have, up to 256 characters. Source:
-// k8s.io/apimachinery, metav1.Condition, which allows longer ones.
+// conditionReason matches valid reasons of up to 256 characters. Source: metav1.Condition of k8s.io/apimachinery, which
+// allows longer ones.
 var conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]{0,254}[A-Za-z0-9_])?$`)
 
-// checkReason says what is wrong with the reason of a condition.
+// checkReason returns an error for an invalid reason of a condition.
 func checkReason(word string) error {
 	if conditionReason.MatchString(word) {
 		return nil
@@ -94,7 +94,7 @@ func checkReason(word string) error {
 	return errors.Errorf("%s cannot be the reason of a condition: it is a word such as ReplicaLost", manifest.Show(word))
 }
 
-// A Condition of an XR, as computed. Its status is True, False or Unknown.
+// A Condition is an evaluated condition of an XR. Its status is True, False or Unknown.
 type Condition struct {
 	Type, Status, Reason, Message string
 }

@@ -16,15 +16,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// Type and name of the Secret with the connection details of an XR.
+// Type, and suffix of the default name, of the Secret with the connection details of an XR.
 const (
 	typeConnection   = "connection.crossplane.io/v1alpha1"
 	suffixConnection = "-connection"
 )
 
-// details evaluates the connection details of the XR: those of a legacy XR, or the Secret of
-// any other. A detail that has no value now keeps the one that it had. The problems quote no
-// values.
+// details evaluates the connection details: native ones for a legacy XR, a Secret for others. A detail without a value
+// keeps its observed one. The problems quote no values, which may be secret.
 func (e *evaluator) details(ctx context.Context) (native map[string][]byte, secret map[string]any) {
 	d := e.plan.Connection
 	if len(d.Names) == 0 {
@@ -37,7 +36,7 @@ func (e *evaluator) details(ctx context.Context) (native map[string][]byte, secr
 	if !legacy {
 		was = secretData(e.runs.Observed.Resources[plan.ResourceConnection].Object)
 
-		// Core sends no connection details of what it does not observe: the Secret stays as it is.
+		// Core sends no connection details of lost resources, so the Secret stays as it is.
 		if e.runs.Observed.HasLost() {
 			return nil, e.secret(ctx, was)
 		}
@@ -65,8 +64,8 @@ func (e *evaluator) details(ctx context.Context) (native map[string][]byte, secr
 	return nil, e.secret(ctx, values)
 }
 
-// detail evaluates one connection detail. It is false when the detail is left out. Otherwise
-// a nil value means that the detail keeps the value that it had.
+// detail evaluates a connection detail. It returns false if the detail is left out. With true, nil means that the
+// detail keeps its observed value.
 func (e *evaluator) detail(ctx context.Context, t *expression.Template, data expression.Data) ([]byte, bool) {
 	gone, waiting := e.availability(ctx, t)
 	if gone {
@@ -98,7 +97,7 @@ func (e *evaluator) detail(ctx context.Context, t *expression.Template, data exp
 	return []byte(s), true
 }
 
-// withDetails returns data in which runs and resources have their connection details.
+// withDetails returns data with the connection details of runs and resources.
 func (e *evaluator) withDetails() expression.Data {
 	data := e.runs.Data
 	data.Runs = maps.Clone(data.Runs)
@@ -142,7 +141,7 @@ func (e *evaluator) withDetails() expression.Data {
 	return data
 }
 
-// secret returns the Secret with connection details; nil while there is none to fill it.
+// secret returns the Secret with connection details; nil if it does not exist yet and would be empty.
 func (e *evaluator) secret(ctx context.Context, values map[string][]byte) map[string]any {
 	if _, ok := e.runs.Observed.Resources[plan.ResourceConnection]; !ok && len(values) == 0 {
 		return nil
@@ -174,8 +173,8 @@ func (e *evaluator) secret(ctx context.Context, values map[string][]byte) map[st
 	}
 }
 
-// secretName returns the name and the namespace of the Secret with the connection details.
-// A Secret that exists keeps both. A namespaced XR needs no namespace.
+// secretName returns the name and the namespace of the Secret with the connection details. An existing Secret keeps
+// both. The namespace is not used for a namespaced XR.
 func (e *evaluator) secretName(ctx context.Context) (name, namespace string) {
 	if o, ok := e.runs.Observed.Resources[plan.ResourceConnection]; ok {
 		return manifest.Name(o.Object), manifest.Namespace(o.Object)

@@ -13,7 +13,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// reportedConditions are those in a status that is one expression, as content reports them.
+// reportedConditions returns the conditions in a status that is one expression, in the form in which content reports
+// them.
 func (e *evaluator) reportedConditions(path string, v any) []Condition {
 	list, ok := v.([]any)
 	if !ok && v != nil {
@@ -34,7 +35,7 @@ func (e *evaluator) reportedConditions(path string, v any) []Condition {
 	return all
 }
 
-// reportedCondition is one of them. Its reason is reasonComputed if it has none.
+// reportedCondition returns a reported condition. Its reason is reasonComputed if it has none.
 func reportedCondition(v any) (Condition, error) {
 	o, _ := v.(map[string]any)
 	c := Condition{
@@ -61,7 +62,7 @@ func reportedCondition(v any) (Condition, error) {
 	return c, checkReason(c.Reason)
 }
 
-// merge conditions with weaker ones: of each type there is one.
+// merge adds weaker conditions to conditions, without those of a type that is there already.
 func merge(conditions, weaker []Condition) []Condition {
 	for _, c := range weaker {
 		if !slices.ContainsFunc(conditions, func(other Condition) bool { return other.Type == c.Type }) {

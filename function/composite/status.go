@@ -15,8 +15,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 )
 
-// status evaluates the status of the XR. A status that the API server would refuse leaves the fields of
-// this step as they are: core could not even say so. A status that is one expression may bring conditions.
+// status evaluates the status of the XR. If the API server would refuse it, the fields of this step keep their observed
+// values: otherwise core could not write the status at all, not even the conditions that report the problem. A status
+// that is one expression may also have conditions.
 func (e *evaluator) status(ctx context.Context) (status map[string]any, conditions []Condition) {
 	t := e.plan.Status
 	if t == nil {
@@ -43,7 +44,7 @@ func (e *evaluator) status(ctx context.Context) (status map[string]any, conditio
 		e.invalid(path, errors.Errorf("does not fit the XRD: %s", err.ErrorBody()))
 	}
 
-	// A field that no step has any more goes, or it could have the status refused for ever.
+	// A field that is no longer in any step is removed, since it may be the reason why the status is refused.
 	was := e.runs.Observed.Status()
 	if own, kept = split(was, t); t.Fields != nil {
 		kept = nil
@@ -56,13 +57,14 @@ func (e *evaluator) status(ctx context.Context) (status map[string]any, conditio
 	return status, conditions
 }
 
-// over returns a status with what earlier steps say over what is only kept, and what is the step's own over both.
+// over returns the status of the XR: kept fields, replaced by those of earlier steps, replaced by those of this step.
 func (e *evaluator) over(kept, own map[string]any) map[string]any {
 	return manifest.Overlay(manifest.Overlay(kept, e.runs.Observed.EarlierStatus), own)
 }
 
-// refused returns why the API server would refuse a status for the XR. What others have written there,
-// and what other steps say, stays as it is; later steps may have fields that are required.
+// refused returns why the API server would refuse a status of the XR. It is validated together with the observed fields
+// of other steps and field managers. A missing required field counts only if this step has it, since a later step may
+// set it.
 func (e *evaluator) refused(status map[string]any) field.ErrorList {
 	was, _ := e.runs.Observed.XR["status"].(map[string]any)
 
@@ -78,7 +80,7 @@ func (e *evaluator) refused(status map[string]any) field.ErrorList {
 	})
 }
 
-// split an object into the fields that a template has, and the others.
+// split returns the fields of an object that a template has, and the others.
 func split(object map[string]any, t *expression.Template) (own, others map[string]any) {
 	own, others = map[string]any{}, map[string]any{}
 
@@ -106,7 +108,7 @@ func split(object map[string]any, t *expression.Template) (own, others map[strin
 	return own, others
 }
 
-// has is true for a template that has a field.
+// has is true for a template with a field at a path.
 func has(t *expression.Template, path []string) bool {
 	for _, name := range path {
 		below, ok := t.Fields[name]
@@ -120,8 +122,7 @@ func has(t *expression.Template, path []string) bool {
 	return true
 }
 
-// wholeStatus evaluates a status that is one expression. While it has no value, the XR keeps
-// its present status.
+// wholeStatus evaluates a status that is one expression. If it has no value or a problem, kept is the observed status.
 func (e *evaluator) wholeStatus(ctx context.Context,
 	t *expression.Template,
 ) (status, kept map[string]any, conditions []Condition) {
@@ -134,7 +135,7 @@ func (e *evaluator) wholeStatus(ctx context.Context,
 			conditions = nil
 		}
 
-		// Crossplane keeps conditions apart from the fields of the status.
+		// A response has conditions in a field of their own.
 		object = maps.Clone(object)
 		delete(object, "conditions")
 		v = object
@@ -166,9 +167,8 @@ func (e *evaluator) wholeStatus(ctx context.Context,
 	return status, nil, conditions
 }
 
-// field evaluates a field of the status. A field that has no value now keeps the observed
-// one. The result is nil for a field that is left out, and for an object that has no fields
-// left, or lacks one that the XRD requires.
+// field evaluates a field of the status. A field without a value keeps the observed one. The result is nil for a field
+// that is left out, and for an object without fields or without a field that the XRD requires.
 func (e *evaluator) field(ctx context.Context, t *expression.Template, of *schema.Converter, observed any) any {
 	if t.Fields == nil {
 		v, ok := e.evaluate(ctx, t)
@@ -212,8 +212,8 @@ func (e *evaluator) field(ctx context.Context, t *expression.Template, of *schem
 	return object
 }
 
-// availability of the values of a template. Gone is true when a run that the template needs
-// is not wanted. Waiting is true while runs, or resources of earlier steps, are not ready.
+// availability returns whether a template can have a value. gone is true if it needs an unwanted run. waiting is true
+// while one of its runs or resources is not ready.
 func (e *evaluator) availability(ctx context.Context, t *expression.Template) (gone, waiting bool) {
 	for name, needed := range t.Runs() {
 		gone = gone || needed && e.runs.Instances[name].Unwanted()
@@ -222,23 +222,22 @@ func (e *evaluator) availability(ctx context.Context, t *expression.Template) (g
 
 	names, _ := e.plan.ResourcesOf(ctx, e.runs.Data, t)
 	for name := range names {
-		// A resource that no step composes is not waited for.
-		names[name] = false
+		names[name] = false // A value does not wait for a resource that no step composes.
 	}
 
 	return gone, waiting || len(e.runs.Unavailable(names)) > 0
 }
 
-// evaluate a template. It is false while the template has problems, or waits for runs or resources. The value is nil
-// when it is left out.
+// evaluate returns the value of a template; nil if it is left out. It returns false if the template has a problem or
+// waits for runs or resources.
 func (e *evaluator) evaluate(ctx context.Context, t *expression.Template) (v any, ok bool) {
 	gone, waiting := e.availability(ctx, t)
-	// A value that needs a run is removed with the run.
+	// The value is removed with the run that it needs.
 	if gone {
 		return nil, true
 	}
 
-	v, _, problems := t.Evaluate(ctx, e.runs.Data) // One that is left out is nil.
+	v, _, problems := t.Evaluate(ctx, e.runs.Data) // A value that is left out is nil.
 	if len(problems) == 0 {
 		return v, true
 	}
@@ -248,7 +247,7 @@ func (e *evaluator) evaluate(ctx context.Context, t *expression.Template) (v any
 	return nil, false
 }
 
-// pending problems are none while runs or resources are still to bring the values.
+// pending adds problems, without those about pending values while runs or resources are not ready.
 func (e *evaluator) pending(problems []expression.Problem, waiting bool) {
 	for _, p := range problems {
 		if p.Kind != expression.Pending || !waiting {

@@ -1,7 +1,5 @@
-// Package observed has the state of an XR that core sends with each request: the XR,
-// what it is composed of, what earlier steps of the pipeline compose, and the resources
-// that core has fetched. The function makes a State of each request; the packages
-// desired, removal and composite read it. Views are what expressions see of its objects.
+// Package observed has the state of an XR in a request: the XR, its composed resources, the desired resources of
+// earlier steps, and required resources. Views are these objects as expressions see them.
 package observed
 
 import (
@@ -19,47 +17,47 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// State is what core has observed of an XR. Its values are JSON with all numbers
-// float64, and are not changed.
+// State is the state of an XR in a request. Its values are JSON with all numbers as float64. They are not modified.
 type State struct {
-	// XR as observed.
+	// XR is the observed XR; empty for an Operation.
 	XR map[string]any
 	// Details are the connection details of the XR.
 	Details map[string][]byte
-	// Resources that the XR is composed of, by composition resource name.
+	// Resources are the composed resources by composition resource name, including lost ones.
 	Resources map[string]Resource
-	// Required resources by name, those that core has answered.
+	// Required are the required resources by the name of the requirement. A requirement without an answer is left out.
 	Required map[string][]map[string]any
-	// Context of the pipeline.
+	// Context is the context of the pipeline.
 	Context map[string]any
-	// EarlierStatus has the status fields of the XR that earlier steps have.
+	// EarlierStatus is the desired status of the XR of earlier steps.
 	EarlierStatus map[string]any
-	// Earlier is what earlier steps of the pipeline compose, by composition resource name.
+	// Earlier are the desired resources of earlier steps by composition resource name.
 	Earlier map[string]*fnv1.Resource
 }
 
-// A Resource that an XR is composed of. The zero Resource is not observed.
+// A Resource is a composed resource. The zero Resource is not observed.
 type Resource struct {
-	// Object without its managed fields.
+	// Object is the resource without managed fields.
 	Object map[string]any
-	// Applied is what core has applied of an AnsibleRun, see ansiblerun.Applied.
+	// Applied is the part of an AnsibleRun that core has applied, see ansiblerun.Applied.
 	Applied map[string]any
-	// Details are its connection details.
+	// Details are the connection details of the resource.
 	Details map[string][]byte
-	// Lost is true if the XR has lost its reference to it. Core does not observe it, but has found it.
+	// Lost is true if the XR has lost its reference to the resource. It is not among the observed resources, but among
+	// the required ones.
 	Lost bool
 }
 
-// Again returns what core has to apply again in order to change nothing of an AnsibleRun.
+// Again returns the object that leaves an AnsibleRun unchanged when core applies it, see ansiblerun.Again.
 func (r Resource) Again() map[string]any { return ansiblerun.Again(r.Object, r.Applied) }
 
-// controls is true for an object if the XR is its controller.
+// controls is true if the XR is the controller of an object.
 func (o State) controls(composed map[string]any) bool {
 	return metav1.IsControlledBy(&unstructured.Unstructured{Object: composed}, &unstructured.Unstructured{Object: o.XR})
 }
 
-// controlledBefore is true for an object if its controller is an earlier XR: one of the same kind and name with
-// another uid.
+// controlledBefore is true if the controller of an object is an earlier XR: one of the same kind and name with another
+// UID.
 func (o State) controlledBefore(composed map[string]any) bool {
 	c, xr := metav1.GetControllerOf(&unstructured.Unstructured{Object: composed}), unstructured.Unstructured{Object: o.XR}
 
@@ -68,23 +66,23 @@ func (o State) controlledBefore(composed map[string]any) bool {
 		(xr.GetNamespace() == "" || xr.GetNamespace() == manifest.Namespace(composed))
 }
 
-// UID of the XR.
+// UID returns the UID of the XR.
 func (o State) UID() string { return manifest.UID(o.XR) }
 
-// Run returns an observed AnsibleRun; false when the resource is none.
+// Run returns an observed AnsibleRun; false when the resource is not an AnsibleRun, or not observed.
 func (o State) Run(resource string) (map[string]any, bool) {
 	r := o.Resources[resource].Object
 	return r, ansiblerun.Is(r)
 }
 
-// Reported returns the message of the condition AnsibleRunsReady that an XR has. Each
-// line about a run starts with what the run is Called and a colon.
+// Reported returns the message of the condition AnsibleRunsReady of an XR. Each line about a run begins with its name,
+// see Called, and a colon.
 func Reported(xr map[string]any) string {
 	return manifest.Text(manifest.Condition(xr, ansiblerun.TypeAnsibleRunsReady), "message")
 }
 
-// Called is what Reported calls a run: by its name, and by the composition resource name of its AnsibleRun
-// where that is another, since an AnsibleRun shows only that.
+// Called returns the name of a run for messages. If its AnsibleRun has another composition resource name, that follows
+// in parentheses, since the AnsibleRun shows only that one.
 func Called(name, resource string) string {
 	if name == resource {
 		return name
@@ -93,8 +91,7 @@ func Called(name, resource string) string {
 	return name + " (" + resource + ")"
 }
 
-// contextEnvironment is the key of the context under which earlier steps put the merged
-// EnvironmentConfigs.
+// contextEnvironment is the key in the context for the merged EnvironmentConfigs.
 const contextEnvironment = "apiextensions.crossplane.io/environment"
 
 // Environment returns the merged EnvironmentConfigs of earlier steps.
@@ -103,16 +100,15 @@ func (o State) Environment() map[string]any {
 	return e
 }
 
-// readyKinds are the kinds of Kubernetes itself that have a condition for readiness, with
-// its type. Objects of the other kinds of Kubernetes are ready once they exist.
+// readyKinds has the type of the condition for readiness by kind of Kubernetes itself. Objects of its other kinds are
+// ready when they exist.
 var readyKinds = map[string]string{ //nolint:gochecknoglobals // Go has no constant maps.
 	"Deployment": "Available",
 	"Job":        "Complete",
 	"Pod":        ansiblerun.ConditionReady,
 }
 
-// Available is true for a composed resource that is ready, by what an earlier step says,
-// or else by its condition.
+// Available is true for a composed resource that is ready: as an earlier step says or, without that, by its condition.
 func (o State) Available(name string) bool {
 	if ready := o.Earlier[name].GetReady(); ready != fnv1.Ready_READY_UNSPECIFIED {
 		return ready == fnv1.Ready_READY_TRUE
@@ -144,9 +140,8 @@ func (o State) Available(name string) bool {
 // managerXR is the field manager with which core applies the status of XRs.
 const managerXR = "apiextensions.crossplane.io/composite"
 
-// Status returns the status fields of the XR that core has applied, and that it removes unless they are applied
-// again. Fields of Crossplane's own are left out. Without managed fields it is not known which ones core has applied,
-// and all others are returned.
+// Status returns the status fields of the XR that core has applied. Core removes them if the next response does not
+// have them. Without managed fields, it returns all fields of the status. Fields that Crossplane owns are left out.
 func (o State) Status() map[string]any {
 	status, _ := o.XR["status"].(map[string]any)
 	kept := maps.Clone(status)

@@ -10,15 +10,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// RequirementTerminating is the start of the name of the requirement for the AnsibleRuns
-// of the XR. Their API version follows.
+// RequirementTerminating begins the name of the requirement for the AnsibleRuns of the XR. Their API version follows.
 const RequirementTerminating = v1alpha1.Group + "/runs/"
 
-// RequirementPredecessors is the start of the name of the requirement for the AnsibleRuns of XRs that
-// had the name of the XR. Their API version follows.
+// RequirementPredecessors begins the name of the requirement for the AnsibleRuns of earlier XRs with the same name.
+// Their API version follows.
 const RequirementPredecessors = v1alpha1.Group + "/predecessors/"
 
-// Deleting returns what the run of an AnsibleRun is Called, and why the AnsibleRun cannot go yet.
+// Deleting returns the name of the run of an AnsibleRun, see Called, and why it is not deleted yet, see
+// ansiblerun.Deleting.
 func Deleting(o map[string]any) string {
 	resource := ansiblerun.CompositionResource(o)
 	name := cmp.Or(manifest.Annotation(o, ansiblerun.AnnotationRun), resource)
@@ -26,8 +26,9 @@ func Deleting(o map[string]any) string {
 	return Called(name, resource) + ", which " + ansiblerun.Deleting(o)
 }
 
-// IsLost is true for an AnsibleRun of the XR that core has found, does not observe, and has not deleted: before it
-// deletes one, it takes its label away. An XR loses its AnsibleRuns when it is replaced by one without references.
+// IsLost is true for a required AnsibleRun of the XR to which the XR has lost its reference, for example when kubectl
+// replace writes the XR without references. Core has not deleted the AnsibleRun, since it removes its label before
+// that.
 func (o State) IsLost(found map[string]any) bool {
 	_, known := o.Resources[ansiblerun.CompositionResource(found)]
 
@@ -46,21 +47,21 @@ func (o State) HasLost() bool {
 	return false
 }
 
-// Terminating returns the AnsibleRuns of the XR that core has fetched and does not observe any more, in the order of
-// their names: core does not send what it has asked to delete. Their deletion timestamps may still be missing.
+// Terminating returns the AnsibleRuns of the XR that are being deleted, sorted by name. Core does not send them as
+// observed resources, but they are among the required ones. They may have no deletion timestamp yet.
 func (o State) Terminating() []map[string]any {
 	// Any client may write the label.
 	return o.terminating(RequirementTerminating, o.controls)
 }
 
-// Predecessors returns the AnsibleRuns of earlier XRs of the same name that core has fetched, in the order of their
-// names. Kubernetes deletes an object when its controller is gone.
+// Predecessors returns the required AnsibleRuns of earlier XRs with the same name, sorted by name. The garbage
+// collector of Kubernetes deletes them.
 func (o State) Predecessors() []map[string]any {
 	return o.terminating(RequirementPredecessors, o.controlledBefore)
 }
 
-// terminating returns the AnsibleRuns that core has fetched for a requirement, does not observe, and
-// that are wanted, in the order of their names.
+// terminating returns the AnsibleRuns in the answers to a requirement that are not observed, and for which wanted is
+// true, sorted by name.
 func (o State) terminating(requirement string, wanted func(map[string]any) bool) []map[string]any {
 	observed := map[any]bool{}
 	for _, composed := range o.Resources {

@@ -5,7 +5,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// Kinds of Crossplane with which one object keeps another from being deleted.
+// API version and kinds of Usages, which protect an object from deletion while another one uses it.
 // https://docs.crossplane.io/latest/managed-resources/usages/
 const (
 	APIVersionProtection = "protection.crossplane.io/v1beta1"
@@ -13,14 +13,14 @@ const (
 	KindClusterUsage     = "ClusterUsage"
 )
 
-// IsUsage is true for Usages of any scope.
+// IsUsage is true for a Usage or a ClusterUsage.
 func IsUsage(o map[string]any) bool {
 	return manifest.Text(o, "apiVersion") == APIVersionProtection &&
 		(manifest.Text(o, "kind") == KindUsage || manifest.Text(o, "kind") == KindClusterUsage)
 }
 
-// UserOf returns the user that a Usage has in spec.by, as namespace/name. It is false when
-// the object is not a Usage, or its user is not an AnsibleRun.
+// UserOf returns the AnsibleRun in spec.by of a Usage as namespace/name; false when the object is not a Usage, or its
+// user is not an AnsibleRun.
 func UserOf(u map[string]any) (string, bool) {
 	if !IsUsage(u) {
 		return "", false

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// IsLegacy is true for XRs that publish connection details themselves: their
-// spec has the fields that XRs of Crossplane v2 have below spec.crossplane.
+// IsLegacy is true for a legacy XR: Crossplane's fields are in its spec, and not in spec.crossplane. Only legacy XRs
+// have connection details of their own.
 func IsLegacy(xr map[string]any) bool {
 	spec, _ := xr["spec"].(map[string]any)
 	namespace := manifest.Namespace(xr)
@@ -33,9 +33,9 @@ func IsLegacy(xr map[string]any) bool {
 	return false
 }
 
-// ViewRun returns what expressions see of an observed run. Its status and what it reports can be named, but are not
-// part of the run as a whole: content with a run as a whole in a variable must not run again each time that the other
-// run has run.
+// ViewRun returns an observed AnsibleRun as expressions see it. The whole run as a value has no status and no reported
+// fields, which expressions can read by name only: content with a whole run in a variable must not run again after each
+// run of the other one.
 func ViewRun(o map[string]any) expression.Partial {
 	o = withheld(o)
 	v := map[string]any{"ready": ansiblerun.IsReady(o), "metadata": viewMetadata(o)}
@@ -59,9 +59,8 @@ func ViewRun(o map[string]any) expression.Partial {
 	return partial(v, "metadata", "spec", "outputs")
 }
 
-// viewReported returns what content has reported for the status of the XR: its outputs and,
-// over them, what it has set of the status itself; and its conditions. It is there as soon as
-// the run is. It is not known where one of its parts is not.
+// viewReported returns the status that content has reported for the XR: the outputs, replaced by fields that the
+// content has set in the status, and the conditions of the content. It is Unknown if one of the parts is.
 func viewReported(o, at map[string]any) any {
 	reported := map[string]any{}
 
@@ -96,9 +95,8 @@ func viewReported(o, at map[string]any) any {
 	return reported
 }
 
-// ViewXR returns what expressions see of the XR. The XR as a whole is what its author has
-// written. What Crossplane and this function report in it is not part of the whole, since
-// each report would change the inputs of runs.
+// ViewXR returns the XR as expressions see it. The whole XR as a value has no status, since each report would change
+// the inputs of runs.
 func ViewXR(o map[string]any) expression.Partial {
 	v := map[string]any{"metadata": viewMetadata(o)}
 
@@ -122,8 +120,8 @@ func ViewXR(o map[string]any) expression.Partial {
 	return partial(v, "apiVersion", "kind", "metadata", "spec")
 }
 
-// viewMetadata returns what expressions see of the metadata of an object. Fields that the
-// API server maintains, such as the generation, are not part of the whole.
+// viewMetadata returns the metadata of an object as expressions see it. The whole metadata as a value has no fields
+// that the API server maintains, such as the generation.
 func viewMetadata(o map[string]any) expression.Partial {
 	m, _ := o["metadata"].(map[string]any)
 	m = maps.Clone(m)
@@ -136,12 +134,12 @@ func viewMetadata(o map[string]any) expression.Partial {
 	return partial(m, "name", "namespace", "uid", "labels", "annotations")
 }
 
-// partial returns an object that has only the named fields when it is taken as a whole.
+// partial returns an object of which the whole as a value has only the named fields.
 func partial(fields map[string]any, names ...string) expression.Partial {
 	return expression.Partial{Fields: fields, Whole: manifest.Pick(fields, names...)}
 }
 
-// Without returns an object that lacks the named fields when it is taken as a whole.
+// Without returns an object of which the whole as a value does not have the named fields.
 func Without(fields map[string]any, names ...string) expression.Partial {
 	whole := maps.Clone(fields)
 	for _, name := range names {
@@ -151,8 +149,8 @@ func Without(fields map[string]any, names ...string) expression.Partial {
 	return expression.Partial{Fields: fields, Whole: whole}
 }
 
-// withheld returns an AnsibleRun in which the outputs that the provider has withheld are there, and unknown: an
-// expression that found nothing in their place could remove something. Any other object stays as it is.
+// withheld returns an AnsibleRun with withheld outputs and reported fields as Unknown. If they were missing instead,
+// expressions would use their defaults, and could remove something. Another object is returned as it is.
 func withheld(o map[string]any) map[string]any {
 	outputs, reported := ansiblerun.Withheld(o)
 	if len(outputs)+len(reported) == 0 {
@@ -168,7 +166,7 @@ func withheld(o map[string]any) map[string]any {
 			at[of], fields[name] = fields, expression.Unknown(why)
 		}
 
-		// Any one that is not there may be the one without a name.
+		// An empty name stands for fields with withheld names, so any missing field may be withheld.
 		if why, ok := all[""]; ok {
 			at[of] = expression.Unknown(why)
 		}
@@ -177,7 +175,7 @@ func withheld(o map[string]any) map[string]any {
 	return manifest.Overlay(o, map[string]any{"status": map[string]any{"atProvider": at}})
 }
 
-// ViewObject returns what expressions see of an object.
+// ViewObject returns an object as expressions see it.
 func ViewObject(o map[string]any) map[string]any {
 	o = maps.Clone(withheld(o))
 	o["metadata"] = viewMetadata(o)
