@@ -1,6 +1,5 @@
-// Package compile makes a Plan of an input: all that does not depend on an XR is done
-// here, once for each input. The errors are the mistakes of the Composition, by their
-// places in the input.
+// Package compile compiles an input to a Plan, once for all XRs of one scope. It returns the mistakes in the input that
+// can be found without an XR, with their paths.
 package compile
 
 import (
@@ -17,9 +16,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// Input compiles an input, for Operations or for XRs that are namespaced or cluster-scoped. Its expressions see
-// these declarations and what the input declares. The errors are all mistakes that can be found without an XR,
-// where they were written. There is a plan, too, unless it is no input at all.
+// Input compiles an input for Operations, for namespaced XRs or for cluster-scoped XRs. Its expressions see the
+// declarations d and those of the input. The errors are all mistakes that can be found without an XR. The plan is nil
+// only if the object is of another kind.
 func Input(in map[string]any, namespaced bool, d expression.Declarations) (*plan.Plan, field.ErrorList) {
 	in, errs := input.Read(in)
 	if in == nil {
@@ -36,11 +35,11 @@ func Input(in map[string]any, namespaced bool, d expression.Declarations) (*plan
 	return p, input.Causes(in, append(errs, mistakes...))
 }
 
-// compile an input that may violate the schema. What the schema reports is not reported here.
+// compile compiles an input that may violate the schema. It does not report violations of the schema.
 func compile(in map[string]any, namespaced bool, d expression.Declarations) (*plan.Plan, field.ErrorList) {
 	from, errs := input.Runs(in)
 
-	// The runs are decoded with the defaults.
+	// input.Runs has decoded the runs, with the defaults.
 	typed := v1alpha1.AnsibleRuns{}
 	input.Decode(manifest.Pick(in, "requiredResources", "conditions", "operatorConditions", "connectionDetails",
 		"connectionSecret"), &typed)
@@ -76,7 +75,7 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*pl
 		p.Runs = append(p.Runs, r.Run)
 		p.ByResource[r.Name] = r.Run
 
-		// What is wrong with a run would be said twice.
+		// A run with mistakes would have the same ones in its AnsibleRun.
 		if len(errs) == before {
 			refusals = append(refusals, refused(r.Run, f)...)
 		}
@@ -96,7 +95,7 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*pl
 	for _, t := range p.Templates() {
 		p.ReadsResources = p.ReadsResources || len(t.ResourceNames()) > 0
 
-		for name := range t.Runs() { // Some of them it can do without.
+		for name := range t.Runs() { // These include runs that the template does not need.
 			p.ByResource[name].Referenced = true
 		}
 
@@ -105,23 +104,23 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*pl
 		}
 	}
 
-	c.secretsNowhere(p)
+	c.secretNamespaces(p)
 
 	return p, slices.Concat(errs, refusals)
 }
 
-// A compiler compiles what is at a place in the input, and collects the mistakes. Templates have their paths below that
-// place, which messages about the values of an XR show.
+// A compiler compiles a part of the input, and collects the mistakes.
 type compiler struct {
-	env      *expression.Environment
+	env *expression.Environment
+	// at is the path of the part. Templates have paths relative to it, which messages about values of an XR show.
 	at       *field.Path
 	mistakes *field.ErrorList
 }
 
 func (c compiler) add(mistakes ...*field.Error) { *c.mistakes = append(*c.mistakes, mistakes...) }
 
-// compile what is at a path. A computed value must be of one of these types, if there are any: the schema of the input
-// checks literal values.
+// compile compiles the value at a path below c.at. If there are types, a computed value must be of one of them. The
+// schema of the input checks the types of literal values.
 func (c compiler) compile(path *field.Path, v any, types ...expression.Type) *expression.Template {
 	t, errs := c.env.Compile(path, v)
 	for _, err := range errs {
@@ -136,7 +135,7 @@ func (c compiler) compile(path *field.Path, v any, types ...expression.Type) *ex
 	return t
 }
 
-// typed reports a computed value that can never be of one of these types.
+// typed reports a computed value that cannot be of one of the types.
 func (c compiler) typed(at *field.Path, t *expression.Template, types ...expression.Type) {
 	if !t.Computed || t.Is(types...) {
 		return
@@ -156,7 +155,7 @@ func (c compiler) typed(at *field.Path, t *expression.Template, types ...express
 	c.add(field.Invalid(at, t.String(), message))
 }
 
-// boolean reports a value that is neither true nor false, nor an expression that is one of them.
+// boolean compiles a value that must be true, false, or an expression of type boolean.
 func (c compiler) boolean(name string, v any) *expression.Template {
 	t := c.compile(field.NewPath(name), v)
 	if !t.Is(expression.Boolean) || v == nil {
@@ -166,8 +165,8 @@ func (c compiler) boolean(name string, v any) *expression.Template {
 	return t
 }
 
-// secretsNowhere reports the first run with a Secret for which there is no namespace. No XR chooses one.
-func (c compiler) secretsNowhere(p *plan.Plan) {
+// secretNamespaces reports the first cluster-scoped run with a Secret if connectionSecret.namespace is missing.
+func (c compiler) secretNamespaces(p *plan.Plan) {
 	for _, run := range p.Runs {
 		if run.Published && run.APIVersion() == ansiblerun.APIVersionCluster && p.Connection.Namespace == "" {
 			c.add(field.Required(field.NewPath("connectionSecret", "namespace"),
@@ -179,7 +178,7 @@ func (c compiler) secretsNowhere(p *plan.Plan) {
 	}
 }
 
-// unreferables reports expressions with literal names that Unreferable refuses.
+// unreferables reports expressions that refer to resources with literal names that Plan.Unreferable refuses.
 func (c compiler) unreferables(p *plan.Plan) {
 	check := func(path *field.Path, names map[string]bool) {
 		for _, name := range manifest.SortedKeys(names) {

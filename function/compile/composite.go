@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 )
 
-// status returns the template of the XR's status; nil if the input has none.
+// status compiles the status of the XR; nil if the input has none.
 func (c compiler) status(in map[string]any) *expression.Template {
 	v, ok := in["status"]
 	if !ok {
@@ -37,11 +37,11 @@ func (c compiler) status(in map[string]any) *expression.Template {
 	return t
 }
 
-// statusSchema returns the Converter of a status, by the OpenAPI v3 schema of an XR.
+// statusSchema returns the Converter of a status, from the OpenAPI v3 schema of the XR.
 func statusSchema(status *expression.Template, xr map[string]any) *schema.Converter {
 	of, _ := schema.Property(xr, "status")
 
-	// Other steps may set required fields that this input does not have.
+	// Other steps may set the required fields.
 	if status.Fields == nil {
 		of = maps.Clone(of)
 		delete(of, "required")
@@ -50,7 +50,7 @@ func statusSchema(status *expression.Template, xr map[string]any) *schema.Conver
 	return converter(status, of)
 }
 
-// converter of a field of the status, with those of the fields below it.
+// converter returns the Converter of a field of the status, with those of the fields below it.
 func converter(t *expression.Template, of map[string]any) *schema.Converter {
 	c := schema.NewConverter(of)
 
@@ -63,7 +63,7 @@ func converter(t *expression.Template, of map[string]any) *schema.Converter {
 	return c
 }
 
-// conditions of the XR, which may also have those of an operator.
+// conditions compiles the conditions of the XR. operator is true if it also gets the conditions of an operator.
 func (c compiler) conditions(in map[string]any, conditions []v1alpha1.Condition, operator bool) []plan.Condition {
 	var all []plan.Condition
 
@@ -94,7 +94,7 @@ func (c compiler) conditions(in map[string]any, conditions []v1alpha1.Condition,
 	return all
 }
 
-// connection details of the XR. Only here do expressions see connection details of runs.
+// connection compiles the connection details of the XR. The environment of c has the connection details of runs.
 func (c compiler) connection(in v1alpha1.AnsibleRuns, namespaced bool) plan.Connection {
 	secret := ptr.Deref(in.ConnectionSecret, v1alpha1.ConnectionSecret{})
 	d := plan.Connection{Namespace: secret.Namespace}

@@ -13,7 +13,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// each compiles the items of a run, which do not see themselves but the XR alone; nil for a single run.
+// each compiles forEach and forEachKey of a run; nil for a single run. forEach is compiled with the environment xr,
+// which does not have each.
 func (c compiler) each(r input.Run, xr *expression.Environment) *plan.ForEach {
 	items, ok := r.Object["forEach"]
 	key, keyed := r.Object["forEachKey"]
@@ -48,13 +49,13 @@ func (c compiler) each(r input.Run, xr *expression.Environment) *plan.ForEach {
 	return e
 }
 
-// Limits of removal.atMost and atATime. An API server takes any rule for that in a schema for too expensive.
+// Patterns of removal.atMost and atATime. The cost estimate of the API server does not allow such a rule in the schema.
 var (
 	limitOfRemoval = regexp.MustCompile(`^([0-9]{1,9}|(100|[1-9]?[0-9])%)$`)
 	limitOfTurn    = regexp.MustCompile(`^([1-9][0-9]{0,8}|(100|[1-9][0-9]?)%)$`)
 )
 
-// atMost returns removal.atMost of a set.
+// atMost returns removal.atMost of a set; nil for none.
 func (c compiler) atMost(r input.Run) *intstr.IntOrString {
 	if r.Removal == nil {
 		return nil
@@ -70,7 +71,7 @@ func (c compiler) atMost(r input.Run) *intstr.IntOrString {
 		"must be a number that is not negative, or a share such as 10%")
 }
 
-// atATime returns atATime of a set.
+// atATime returns atATime of a set; nil for none.
 func (c compiler) atATime(r input.Run) *intstr.IntOrString {
 	limit, ok := r.Object["atATime"]
 	path := r.Path.Child("atATime")
@@ -86,7 +87,8 @@ func (c compiler) atATime(r input.Run) *intstr.IntOrString {
 	return c.limit(path, limit, limitOfTurn, "must be 1 or more, or a share from 1% to 100%")
 }
 
-// limit of the members of a set, as it is written. The type lacks a number that is no int32.
+// limit parses a limit for the members of a set. It parses the value of the input, since the decoded field is not set
+// for a number beyond int32.
 func (c compiler) limit(path *field.Path, limit any, is *regexp.Regexp, must string) *intstr.IntOrString {
 	if !is.MatchString(fmt.Sprint(limit)) {
 		c.add(field.Invalid(path, limit, must))

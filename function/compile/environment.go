@@ -16,20 +16,20 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
 )
 
-// scopes are the environments that compile the expressions of an input. Which one does
-// depends on the field that the expression is in.
+// scopes are the environments for the expressions of an input. The field with an expression decides which one compiles
+// it.
 type scopes struct {
-	// xr is for expressions outside of items.
+	// xr is for expressions without each.
 	xr *expression.Environment
-	// details is for connectionDetails, where runs have their connection details.
+	// details is for connectionDetails, in which runs have connection details.
 	details *expression.Environment
-	// items are environments in which expressions also see each, by the schema of the items; "" if that is not known.
+	// items are for expressions with each, by the schema of the items; "" if that is unknown.
 	items map[string]*expression.Environment
-	// declarations that the environments were made of.
+	// declarations are the declarations of the environments.
 	declarations expression.Declarations
 }
 
-// environments for an input with these runs. The errors are mistakes in the locals.
+// environments returns the environments for an input with these runs. The errors are mistakes in the locals.
 func environments(in map[string]any, resources map[string]v1alpha1.RequiredResource, runs []input.Run,
 	d expression.Declarations,
 ) (scopes, field.ErrorList) {
@@ -53,7 +53,7 @@ func environments(in map[string]any, resources map[string]v1alpha1.RequiredResou
 	return s, mistakes
 }
 
-// of returns the environment of a run.
+// of returns the environment for the expressions of a run.
 func (s scopes) of(run input.Run) *expression.Environment {
 	items, ok := run.Object["forEach"]
 	if !ok {
@@ -76,7 +76,7 @@ func (s scopes) of(run input.Run) *expression.Environment {
 	return s.items[of]
 }
 
-// runSchema returns the OpenAPI v3 schema of an AnsibleRun, as it is shipped.
+// runSchema returns the OpenAPI v3 schema of an AnsibleRun.
 var runSchema = sync.OnceValue(func() map[string]any { //nolint:gochecknoglobals // It is a constant that has to be read.
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.Unmarshal(crds.AnsibleRuns, crd); err != nil {

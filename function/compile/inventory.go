@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// inventoriesOf a run, as they are written.
+// inventoriesOf returns the inventories of a run, as the input has them.
 func inventoriesOf(r input.Run) []map[string]any {
 	list, _ := r.Object[fields.Inventories].([]any)
 	all := make([]map[string]any, len(list))
@@ -24,7 +24,7 @@ func inventoriesOf(r input.Run) []map[string]any {
 	return all
 }
 
-// setInventories of an AnsibleRun, but for the one that is compiled.
+// setInventories sets the inventories in the parameters of an AnsibleRun, except one in YAML, which is compiled.
 func setInventories(parameters map[string]any, r input.Run) {
 	var refs []any
 
@@ -48,7 +48,7 @@ func setInventories(parameters map[string]any, r input.Run) {
 	parameters[fields.Inventories] = refs
 }
 
-// inventory compiles the YAML among the inventories of a run; nil if there is none.
+// inventory compiles the last inventory of a run if it is in YAML; nil otherwise.
 func (c compiler) inventory(r input.Run) *plan.Value {
 	written := inventoriesOf(r)
 	last := len(written) - 1
@@ -106,7 +106,7 @@ func (c compiler) hostVars(path *field.Path, t *expression.Template) {
 	}
 }
 
-// groupVars reports mistakes in the variables of a group: these are also variables of hosts from elsewhere.
+// groupVars reports computed connection variables of a group. They would also apply to hosts of other inventories.
 func (c compiler) groupVars(path *field.Path, t *expression.Template) {
 	for _, name := range manifest.SortedKeys(t.Fields) {
 		if ansible.IsConnection(name) && t.Fields[name].Computed {

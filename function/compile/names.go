@@ -17,15 +17,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// Expressions for the name and the uid of an XR.
+// Expressions for the name and the UID of an XR.
 const (
 	sourceName = "xr.metadata.name"
 	sourceUID  = "xr.metadata.uid"
 )
 
-// text returns what is in the place of a text of a reference: a *plan.Value for a name of another object, for content
-// and for a variable of the environment that the run computes. A run may choose any object in the namespace of its XR.
-// The name of any other object must hold the uid of the XR, so that it cannot be an object of another owner.
+// text compiles a text of a Referring field: it returns a *plan.Value for a text with an expression, and the text
+// itself for others. A namespaced run may refer to any object in the namespace of its XR. Otherwise the name must
+// contain the UID of the XR, so that the object cannot belong to another owner.
 func (c compiler) text(r input.Run, t fields.Text, namespaced bool) any {
 	if !t.Computes() || !strings.Contains(t.Value, "${") {
 		return t.Value
@@ -54,7 +54,7 @@ func (c compiler) text(r input.Run, t fields.Text, namespaced bool) any {
 	return v
 }
 
-// name reports what an expression must not choose.
+// name reports a text that must not have this expression.
 func (c compiler) name(r input.Run, t fields.Text, computed *expression.Template, namespaced bool) {
 	forbidden := ""
 
@@ -79,7 +79,7 @@ func (c compiler) name(r input.Run, t fields.Text, computed *expression.Template
 	}
 }
 
-// nameMistakes reports names in the references of an AnsibleRun that no object can have.
+// nameMistakes returns errors for invalid names of objects in the references of an AnsibleRun.
 func nameMistakes(path *field.Path, spec any) field.ErrorList {
 	var errs field.ErrorList
 
@@ -94,8 +94,8 @@ func nameMistakes(path *field.Path, spec any) field.ErrorList {
 	return errs
 }
 
-// secretName reports mistakes in the name of the Secret with the connection details of an XR. In
-// a namespace that is not the XR's own, no author of one may choose it freely.
+// secretName reports mistakes in the name of the Secret with the connection details of an XR. The author of an XR must
+// not be able to choose the name of the Secret of another XR.
 func (c compiler) secretName(t *expression.Template, namespaced bool) {
 	partial := strings.Join(t.Text(), "") != ""
 
@@ -106,8 +106,7 @@ func (c compiler) secretName(t *expression.Template, namespaced bool) {
 	}
 }
 
-// namespace reports what cannot be the name of a namespace: core could compose
-// nothing of the XR.
+// namespace reports an invalid name of a namespace, with which core could compose no resource of the XR.
 func (c compiler) namespace(path *field.Path, name string) {
 	if len(validation.IsDNS1123Label(name)) > 0 {
 		c.add(field.Invalid(path, name, "cannot be the name of a namespace; it is literal"))

@@ -64,7 +64,7 @@ func (c compiler) object(r input.Run, namespaced bool) plan.Object {
 	}
 }
 
-// compute what a field of a run computes in the part of an AnsibleRun that it belongs to.
+// compute adds the computed values of a field of a run to its part of the AnsibleRun.
 func (c compiler) compute(r input.Run, name string, into map[string]any, namespaced bool) {
 	f, path, v := fields.Of(name), field.NewPath(name), r.Object[name]
 
@@ -107,7 +107,7 @@ func (c compiler) compute(r input.Run, name string, into map[string]any, namespa
 	}
 }
 
-// partOf an AnsibleRun that is literal, as the run has it.
+// partOf returns the literal fields of a run for a part of the AnsibleRun.
 func partOf(r input.Run, part fields.Part) map[string]any {
 	all := maps.Clone(r.Object)
 	maps.DeleteFunc(all, func(name string, v any) bool {
@@ -123,7 +123,7 @@ func (c compiler) runNamespace(r input.Run, namespaced bool) {
 	path := r.Path.Child("namespace")
 
 	switch {
-	case r.Namespace == "", strings.Contains(r.Namespace, "${"): // Reading has said it of an expression.
+	case r.Namespace == "", strings.Contains(r.Namespace, "${"): // input.Read has reported an expression.
 	case namespaced:
 		c.add(field.Forbidden(path, "the runs of a namespaced XR are in its own namespace"))
 	default:
@@ -131,7 +131,7 @@ func (c compiler) runNamespace(r input.Run, namespaced bool) {
 	}
 }
 
-// oneContent reports a run with no content, or with more than one.
+// oneContent reports a run without exactly one field of content.
 func (c compiler) oneContent(r input.Run) {
 	var set []string
 
@@ -153,7 +153,7 @@ func (c compiler) oneContent(r input.Run) {
 	}
 }
 
-// allowed reports patterns that allow nothing.
+// allowed reports invalid patterns in allowed.
 func (c compiler) allowed(r input.Run) {
 	for _, name := range manifest.SortedKeys(r.Allowed) {
 		for i, pattern := range r.Allowed[name] {
@@ -165,8 +165,8 @@ func (c compiler) allowed(r input.Run) {
 	}
 }
 
-// configRef of a run. Cluster-scoped runs only know one kind, and do not say
-// it.
+// configRef returns spec.providerConfigRef of a run. A cluster-scoped AnsibleRun has no kind in it, since it can only
+// be ProviderConfig.
 func (c compiler) configRef(r input.Run, cluster bool) map[string]any {
 	ref := ptr.Deref(r.ProviderConfigRef, v1alpha1.ProviderConfigReference{})
 	path, kind, name := r.Path.Child("providerConfigRef"), ref.Kind, cmp.Or(ref.Name, "default")
@@ -186,7 +186,8 @@ func (c compiler) configRef(r input.Run, cluster bool) map[string]any {
 	return map[string]any{"name": name}
 }
 
-// annotations of an AnsibleRun that mean something to the function alone.
+// annotations returns the literal annotations that the function sets, and reports annotations of the run that only the
+// function sets.
 func (c compiler) annotations(r input.Run) map[string]any {
 	written := map[string]string{ansiblerun.AnnotationDependsOn: "dependsOn", ansiblerun.AnnotationPrune: "prune"}
 	for _, name := range fields.Names(func(f fields.Field) bool { return f.Annotation != "" }) {
@@ -207,8 +208,8 @@ func (c compiler) annotations(r input.Run) map[string]any {
 	return map[string]any{ansiblerun.AnnotationPrune: ansiblerun.PruneNever}
 }
 
-// metadata reports labels and annotations of literal names and values that the
-// API server refuses, which would stop the whole XR, and those that are core's own.
+// metadata reports literal labels and annotations that the API server would refuse, which would block the whole XR, and
+// those that core or the function sets.
 func (c compiler) metadata(r input.Run) {
 	for _, of := range []struct {
 		name   string
@@ -219,7 +220,7 @@ func (c compiler) metadata(r input.Run) {
 
 			switch {
 			case strings.Contains(k, "${"):
-				// Compiling says it.
+				// Compilation reports an expression in a key.
 			case k == ansiblerun.LabelComposite:
 				c.add(field.Forbidden(path, "function-ansible sets this itself"))
 			case slices.Contains(ansiblerun.CoreMetadata[:], k):

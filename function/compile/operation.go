@@ -7,8 +7,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// withoutXR reports, and removes, what an input for Operations cannot have: there is no XR in them, nothing is
-// observed of runs, and so nothing can be waited for.
+// withoutXR reports and removes the fields of an input that need an XR, which Operations do not have.
 func withoutXR(in map[string]any) field.ErrorList {
 	var errs field.ErrorList
 
@@ -29,7 +28,7 @@ func withoutXR(in map[string]any) field.ErrorList {
 	return errs
 }
 
-// inoperable reports what a run of an Operation cannot have.
+// inoperable reports the fields of a run that an Operation cannot have: it has no observed state to wait for.
 func (c compiler) inoperable(r input.Run) {
 	if r.DependsOn != nil {
 		c.add(field.Forbidden(r.Path.Child("dependsOn"),

@@ -18,12 +18,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
 )
 
-// placeholder stands for each computed name, value of the environment, version, playbook, path and inventory. A rule of
-// the schemas that depends on one judges the placeholder; a test lists these rules, and what checks the value instead.
+// placeholder replaces each required computed value: names, values of environment variables, content and inventories.
+// Rules of the schemas validate the placeholder instead. A test lists the rules that depend on such a value, and the
+// code that checks the value.
 const placeholder = "computed.computed.computed"
 
-// shippedSchemas of AnsibleRuns, by apiVersion. They take longer to compile than most
-// Compositions.
+// shippedSchemas has functions that return the schemas of AnsibleRuns, by apiVersion. A schema takes longer to compile
+// than most Compositions, so it is compiled once.
 var shippedSchemas = map[string]func() (*schema.Schema, error){ //nolint:gochecknoglobals // They are constants that have to be compiled.
 	ansiblerun.APIVersionNamespaced: sync.OnceValues(
 		func() (*schema.Schema, error) { return schema.New(crds.AnsibleRuns) }),
@@ -31,16 +32,15 @@ var shippedSchemas = map[string]func() (*schema.Schema, error){ //nolint:gocheck
 		func() (*schema.Schema, error) { return schema.New(crds.ClusterAnsibleRuns) }),
 }
 
-// refused returns what the API server would refuse of a run's AnsibleRun, and what the
-// provider could never run, whatever the XR is. Package input leaves out those that follow
-// from another mistake.
+// refused returns the errors of the AnsibleRun of a run with which the API server would refuse it, or the provider
+// could not run it, for any XR. Package input leaves out errors that follow from other mistakes.
 func refused(r *plan.Run, from input.Run) field.ErrorList {
 	s, err := shippedSchemas[r.APIVersion()]()
 	if err != nil {
 		return field.ErrorList{field.InternalError(r.Path, errors.Wrap(err, "cannot use the schema of AnsibleRuns"))}
 	}
 
-	// Of variables nothing is known.
+	// The object has no variables, since they have no schema.
 	object := r.Object.Unevaluated(func(*expression.Template) string { return placeholder })
 	spec, _ := object["spec"].(map[string]any)
 	errs := append(s.Validate(object), nameMistakes(field.NewPath("spec"), spec)...)
@@ -51,7 +51,7 @@ func refused(r *plan.Run, from input.Run) field.ErrorList {
 
 	input.Decode(spec, &typed)
 
-	// What the provider cannot read.
+	// The provider parses roles, too.
 	if _, err := typed.ForProvider.ParseRoles(); err != nil {
 		errs = append(errs, roleMistake(err))
 	}
@@ -71,7 +71,7 @@ func refused(r *plan.Run, from input.Run) field.ErrorList {
 	for _, err := range errs {
 		err.Field, err.Origin = inputPath(err.Field, from), input.OriginAnsibleRun
 
-		// The input has the field for cluster-scoped runs.
+		// The schema of the input allows the field, since cluster-scoped runs have it.
 		if err.Type == field.ErrorTypeForbidden && strings.HasSuffix(err.Field, "Ref.namespace") {
 			err.Detail = "a namespaced run refers to what is in its own namespace; leave the field out"
 		}
@@ -80,7 +80,7 @@ func refused(r *plan.Run, from input.Run) field.ErrorList {
 	return errs
 }
 
-// inputPath returns the path in the input of the field at a path of an AnsibleRun.
+// inputPath converts the path of a field in the AnsibleRun of a run to its path in the input.
 func inputPath(path string, r input.Run) string {
 	for _, of := range []string{"spec.forProvider", "spec"} {
 		if rest, ok := strings.CutPrefix(path, of); ok {
@@ -96,7 +96,7 @@ func inputPath(path string, r input.Run) string {
 	return r.Path.String() + "." + asWritten(path)
 }
 
-// asWritten is the path in a run of the input of what is at a path of the parameters of an AnsibleRun.
+// asWritten converts the path of a field in the parameters of an AnsibleRun to its path in a run of the input.
 func asWritten(path string) string {
 	if strings.HasPrefix(path, fields.Inventories+"[") {
 		return strings.Replace(path, ".secretRef", ".secretKeyRef", 1)
@@ -105,7 +105,7 @@ func asWritten(path string) string {
 	return path
 }
 
-// roleMistake is an error of ParseRoles, which begins with a path.
+// roleMistake converts an error of ParseRoles, which begins with a path.
 func roleMistake(err error) *field.Error {
 	path, message, ok := strings.Cut(err.Error(), ": ")
 	if !ok {

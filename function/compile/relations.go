@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// order returns the runs such that each comes after the runs that it needs. It reports runs that need themselves.
+// order sorts runs so that each comes after its dependencies. It reports cycles.
 func (c compiler) order(runs []*plan.Run) []*plan.Run {
 	out, cycles := inOrder(runs, func(r *plan.Run) (string, map[string]bool) { return r.Name, r.Needs })
 	for _, cycle := range cycles {
@@ -22,8 +22,8 @@ func (c compiler) order(runs []*plan.Run) []*plan.Run {
 	return out
 }
 
-// inOrder returns things such that each comes after those that it needs, and the names of those in a circle. Each has a
-// name and the names that it needs.
+// inOrder sorts things topologically: each comes after those that it needs. of returns the name of a thing, and the
+// names that it needs. cycles has the names in each cycle.
 func inOrder[T any](things []T, of func(T) (name string, needs map[string]bool)) (out []T, cycles [][]string) {
 	byName := map[string]T{}
 
@@ -70,8 +70,8 @@ func inOrder[T any](things []T, of func(T) (name string, needs map[string]bool))
 	return out, cycles
 }
 
-// pair sets SameKey: a set depends on another one key by key, unless an expression refers to
-// the other set as a whole.
+// pair sets SameKey: a set depends on another set key by key, unless dependsOn or an expression refers to the other set
+// as a whole.
 func pair(runs []run) {
 	for _, r := range runs {
 		for _, on := range runs {
@@ -83,7 +83,7 @@ func pair(runs []run) {
 	}
 }
 
-// unusable reports runs for which Crossplane can have no Usages of what they depend on.
+// unusable reports runs for which Crossplane cannot have Usages of their dependencies.
 func (c compiler) unusable(runs []run) {
 	namespaced := map[string]bool{}
 	for _, r := range runs {
@@ -101,8 +101,7 @@ func (c compiler) unusable(runs []run) {
 	}
 }
 
-// previousMistakes reports names that cannot be those of a composed resource, or that two
-// runs have had.
+// previousMistakes reports literal previous names that are invalid, names of current runs, or duplicates.
 func (c compiler) previousMistakes(runs []run) {
 	seen, resources := map[string]bool{}, map[string]bool{}
 	for _, r := range runs {
@@ -128,8 +127,9 @@ func (c compiler) previousMistakes(runs []run) {
 	}
 }
 
-// previousSets returns the sets that have adopted the members of other sets, by the names of these. With it, a member
-// finds its set also if its item is gone and no key names it. A name that two sets claim belongs to neither.
+// previousSets returns the sets that adopt members of previous sets, by the names of the previous sets. With it, the
+// set of an adopted AnsibleRun is known even without its item. A name that two sets have in previousNames has a nil
+// set.
 func previousSets(runs []run) map[string]*plan.Run {
 	sets := map[string]*plan.Run{}
 

@@ -13,11 +13,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// requiredName is what the name of a required resource looks like.
+// requiredName matches valid names of required resources.
 var requiredName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
 
-// requiredNames returns the names of the required resources: true for those that
-// are lists.
+// requiredNames returns the names of the required resources: true for lists, which are selected by labels.
 func requiredNames(all map[string]v1alpha1.RequiredResource) map[string]bool {
 	names := make(map[string]bool, len(all))
 	for name, r := range all {
@@ -103,16 +102,16 @@ func (c compiler) requiredResource(path *field.Path, v v1alpha1.RequiredResource
 	return r
 }
 
-// orderRequired sorts required resources such that each comes after those that
-// it refers to.
+// orderRequired sorts required resources so that each comes after those that it refers to. It reports cycles, and
+// chains that are too long.
 func (c compiler) orderRequired(all []plan.RequiredResource) []plan.RequiredResource {
-	// Core calls again five times at most: with each resource of the chain, and at last with
-	// the AnsibleRuns of the XR.
+	// Core calls a step again at most five times: once for each resource in a chain, and once for the AnsibleRuns of
+	// the XR.
 	const maxDepth = 4
 
 	path := field.NewPath("requiredResources")
 
-	// What is watched is none of them: core brings it without being asked.
+	// Unlike required resources, required.watched is in the first request already.
 	out, cycles := inOrder(all, func(r plan.RequiredResource) (string, map[string]bool) {
 		return r.Name, r.Selector.Required()
 	})

@@ -15,12 +15,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
-// A run that is being compiled.
+// A run is a run that is being compiled.
 type run struct {
 	*plan.Run
 
 	from input.Run
-	// sets are the runs of which this one depends on more than one member.
+	// sets are the sets that this run depends on as a whole, and not key by key.
 	sets map[string]bool
 }
 
@@ -54,7 +54,8 @@ func (c compiler) run(from input.Run, envs scopes, namespaced bool) run {
 	if v, ok := from.Object["readyWhen"]; ok {
 		r.ReadyWhen = c.boolean("readyWhen", v)
 
-		// It looks at what came of the run itself.
+		// readyWhen may refer to the run itself, which is no dependency. Other runs become dependencies, but not
+		// required ones.
 		for name := range r.ReadyWhen.Runs() {
 			if needed := r.Needs[name]; name != r.Name {
 				r.Needs[name] = needed
@@ -84,7 +85,7 @@ func (c compiler) run(from input.Run, envs scopes, namespaced bool) run {
 	return r
 }
 
-// need what templates refer to.
+// need adds templates to Uses, and the runs that they refer to as dependencies.
 func (r run) need(templates ...*expression.Template) {
 	r.Uses = append(r.Uses, templates...)
 
@@ -97,7 +98,7 @@ func (r run) need(templates ...*expression.Template) {
 	}
 }
 
-// dependsOn adds the runs that a run depends on without referring to them, which must be among these.
+// dependsOn adds the runs of dependsOn as dependencies. It reports names that are not among all runs, and duplicates.
 func (c compiler) dependsOn(r run, all map[string]bool) {
 	seen := map[string]bool{}
 

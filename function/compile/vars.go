@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
-// variables of a run.
+// variables compiles vars and varsFrom of a run.
 func (c compiler) variables(r input.Run) plan.Variables {
 	v := plan.Variables{Templated: map[string]bool{}}
 
@@ -53,7 +53,7 @@ func (c compiler) variables(r input.Run) plan.Variables {
 	return v
 }
 
-// source compiles an object with variables.
+// source compiles an entry of varsFrom.
 func (c compiler) source(path *field.Path, s v1alpha1.VarsSource) plan.VarsSource {
 	at := c.at.Child(path.String())
 	value := c.compile(path.Child("value"), s.Value, expression.Object)
@@ -78,7 +78,8 @@ func (c compiler) source(path *field.Path, s v1alpha1.VarsSource) plan.VarsSourc
 	}
 }
 
-// known reports keys to include or exclude that are none of those that the object can have, if these are known.
+// known reports keys in include or exclude that are not among the known keys of the object. known is nil if its keys
+// are unknown.
 func (c compiler) known(path *field.Path, s v1alpha1.VarsSource, keys, known []string) {
 	all := variables(s, known)
 
@@ -90,8 +91,8 @@ func (c compiler) known(path *field.Path, s v1alpha1.VarsSource, keys, known []s
 	}
 }
 
-// variables are the names of the variables that fields with these names become, and the names as written: the
-// name of a variable may be converted to another one. The result is nil for none.
+// variables returns names of fields and, with KeysSnakeCase, the names of the variables that they become. include and
+// exclude may have both. The result is nil for nil.
 func variables(source v1alpha1.VarsSource, names []string) []string {
 	all := slices.Clone(names)
 
@@ -104,7 +105,8 @@ func variables(source v1alpha1.VarsSource, names []string) []string {
 	return all
 }
 
-// variable reports mistakes in a variable of a literal name. Ansible does not template its value when it is computed.
+// variable reports mistakes in a variable with a literal name. hint ends the message about a computed value that is not
+// allowed.
 func (c compiler) variable(path *field.Path, name string, t *expression.Template, hint string) {
 	switch {
 	case !t.Computed:
@@ -120,7 +122,7 @@ func (c compiler) variable(path *field.Path, name string, t *expression.Template
 	}
 }
 
-// forbid what there is an error for.
+// forbid reports an error at a path, unless it is nil.
 func (c compiler) forbid(path *field.Path, err error) {
 	if err != nil {
 		c.add(field.Forbidden(path, err.Error()))
