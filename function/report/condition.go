@@ -21,29 +21,29 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// Reasons of the condition, beside those of runs.
+// Reasons of the condition AnsibleRunsReady and of events, beside those of runs.
 const (
-	// ReasonAvailable XRs have all their runs.
+	// ReasonAvailable means that all runs are ready.
 	ReasonAvailable = "Available"
-	// ReasonInvalidStatus XRs have all their runs, but not all of the status
-	// that follows from them.
+	// ReasonInvalidStatus means that all runs are ready, but the status, conditions or connection details have
+	// problems.
 	ReasonInvalidStatus = "InvalidStatus"
-	// ReasonRemoved is that of events about runs that are removed.
+	// ReasonRemoved is the reason of events about removed runs.
 	ReasonRemoved = "RunsRemoved"
 )
 
-// Limits, in bytes.
+// Limits of the messages of conditions and events, in bytes.
 const (
 	maxMessage = 4 << 10
 	maxEvent   = 1 << 10
 )
 
-// maxUncounted is the number of runs up to which the condition does not begin with a line
-// that counts them. The lines of more runs may not all fit.
+// maxUncounted is the largest number of runs without a tally in the message of the condition. The lines of more runs
+// may not all fit.
 const maxUncounted = 10
 
-// Invalid reports mistakes of the Composition in one Fatal result, with a line for each: core
-// shows the first Fatal result only.
+// Invalid reports mistakes in the input as one Fatal result with a line for each, since core shows only the first Fatal
+// result.
 func Invalid(rsp *fnv1.RunFunctionResponse, errs field.ErrorList) {
 	lines := make([]string, 0, len(errs))
 
@@ -61,8 +61,7 @@ func Invalid(rsp *fnv1.RunFunctionResponse, errs field.ErrorList) {
 		"invalid input:\n"+message)
 }
 
-// TooLarge reports a response, by its size in bytes, that core would not receive.
-// The response must be an empty one.
+// TooLarge reports that a response is larger than core can receive, with both sizes in bytes. rsp must be empty.
 func TooLarge(rsp *fnv1.RunFunctionResponse, size, limit int) {
 	const mebi = 1 << 20
 
@@ -72,7 +71,7 @@ func TooLarge(rsp *fnv1.RunFunctionResponse, size, limit int) {
 	fatal(rsp, ansiblerun.ReasonTooLarge, message, message)
 }
 
-// fatal reports that nothing can be applied, as a condition and a result.
+// fatal adds the condition AnsibleRunsReady and a Fatal result to a response.
 func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
 	response.ConditionFalse(rsp, ansiblerun.TypeAnsibleRunsReady, reason).
 		WithMessage(clip.Text(condition, maxMessage)).
@@ -81,7 +80,8 @@ func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
 	response.Fatal(rsp, errors.New(result))
 }
 
-// severity lists the reasons of runs that are not ready, the most severe first. Of the last two no run is waited for.
+// severity returns the reasons of runs that are not ready, the most severe first. The last two do not keep the XR from
+// being ready.
 func severity() []desired.Reason {
 	return []desired.Reason{
 		desired.InvalidValue, desired.ValueNotSet, desired.OutputWithheld, desired.RunFailed, desired.ReconcileError,
@@ -91,7 +91,7 @@ func severity() []desired.Reason {
 	}
 }
 
-// bySeverity returns runs in the order in which the condition has their lines: those that are ready come last.
+// bySeverity returns runs in the order of their lines in the condition. Ready runs are last.
 func bySeverity(runs []desired.Outcome) []desired.Outcome {
 	order := append(severity(), desired.Ready)
 	rank := func(r desired.Outcome) int { return slices.Index(order, r.Reason) }
@@ -99,8 +99,9 @@ func bySeverity(runs []desired.Outcome) []desired.Outcome {
 	return slices.SortedStableFunc(slices.Values(runs), func(a, b desired.Outcome) int { return rank(a) - rank(b) })
 }
 
-// summarize returns the reason and the message of the condition that tells what became of the runs. It is true when all
-// are done. Lines of another reason than that of the condition come below one that names it, for kubectl-ansible, too.
+// summarize returns the reason and the message of the condition AnsibleRunsReady, and whether all runs are done. before
+// has the lines of the observed message. Lines about runs with another reason than that of the condition follow a line
+// with that reason, which kubectl-ansible parses.
 func summarize(all step, before []string) (reason desired.Reason, message string, done bool) {
 	var lines []string
 
@@ -134,16 +135,17 @@ func summarize(all step, before []string) (reason desired.Reason, message string
 	return reason, clip.Text(strings.Join(lines, "\n"), maxMessage), done
 }
 
-// warns is true for a reason that is an event, too: all that are more severe than a pause.
+// warns is true for reasons that also cause an event: those more severe than Paused, and ReasonInvalidStatus.
 func warns(reason desired.Reason) bool {
 	all := severity()
 	return reason == ReasonInvalidStatus ||
 		slices.Contains(all[:slices.Index(all, desired.Paused)], reason)
 }
 
-// tally returns a line that counts what became of the runs; "" for maxUncounted or fewer. A set counts as its members.
+// tally returns a line with the numbers of runs by state; "" for maxUncounted or fewer runs. Members of a set count,
+// but not the set itself.
 func tally(runs []desired.Outcome) string {
-	became, sets := map[string]int{}, map[string]bool{}
+	byState, sets := map[string]int{}, map[string]bool{}
 	all, ready := 0, 0
 
 	for _, r := range runs {
@@ -159,7 +161,7 @@ func tally(runs []desired.Outcome) string {
 		case r.Reason == desired.Ready:
 			ready++
 		default:
-			became[countedAs(r.Reason)]++
+			byState[stateOf(r.Reason)]++
 		}
 
 		all++
@@ -172,19 +174,19 @@ func tally(runs []desired.Outcome) string {
 	var counts []string
 
 	for _, reason := range severity() {
-		word := countedAs(reason)
-		if became[word] > 0 {
-			counts = append(counts, fmt.Sprintf("%d %s", became[word], word))
+		state := stateOf(reason)
+		if byState[state] > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", byState[state], state))
 		}
 
-		delete(became, word)
+		delete(byState, state)
 	}
 
 	return fmt.Sprintf("%d of %d runs are ready; %s", ready, all, strings.Join(counts, ", "))
 }
 
-// countedAs returns what follows a number of runs with a reason, as in "3 failed".
-func countedAs(reason desired.Reason) string {
+// stateOf returns the state of runs with a reason for a tally, as in "3 failed".
+func stateOf(reason desired.Reason) string {
 	switch reason {
 	case desired.InvalidValue, desired.ValueNotSet, desired.OutputWithheld:
 		return "without a usable value"
@@ -203,16 +205,16 @@ func countedAs(reason desired.Reason) string {
 	return "in progress"
 }
 
-// tells is true for a message with a line about a run or a field that another one does not have. That may be the
-// message of a later step, with more lines. Other counts of runs alone are no news.
-func tells(message string, before []string) bool {
+// isNews is true for a message with a new line about a run or a field. before has the lines of the observed message,
+// which may be that of a later step, with more lines. A tally has no colon, and is not news.
+func isNews(message string, before []string) bool {
 	return slices.ContainsFunc(strings.Split(message, "\n"), func(l string) bool {
 		return strings.Contains(l, ": ") && !slices.Contains(before, l)
 	})
 }
 
-// describe returns a line for each message of a run. The line about a failure stays as it was before, if it differs in
-// random paths and times: these are no news.
+// describe returns a line for each message of a run. If a failure differs from the observed line only in random paths
+// and times, the observed line is kept.
 func describe(r desired.Outcome, before []string) []string {
 	lines := make([]string, 0, len(r.Messages))
 	name := observed.Called(r.Name, r.Resource) + ": "
@@ -232,8 +234,8 @@ func describe(r desired.Outcome, before []string) []string {
 	return lines
 }
 
-// line replaces control characters and line ends in a message. A message may quote text of untrusted authors: it must
-// not add a line about another run.
+// line replaces control characters and line breaks in a message by spaces. A message may quote text of untrusted
+// authors, which must not add a line about another run.
 func line(message string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || c == '\u2028' || c == '\u2029' {
@@ -244,9 +246,9 @@ func line(message string) string {
 	}, message)
 }
 
-// tellXR adds the condition to a response, and an event when there is something new to warn of. An earlier
-// step of a pipeline does not know whether all is ready.
-func tellXR(rsp *fnv1.RunFunctionResponse, xr map[string]any, all step) {
+// setReady adds the condition AnsibleRunsReady of all steps so far to a response, and an event for a new warning. The
+// condition of the last step replaces those of earlier ones.
+func setReady(rsp *fnv1.RunFunctionResponse, xr map[string]any, all step) {
 	before := strings.Split(observed.Reported(xr), "\n")
 	reason, message, done := summarize(all, before)
 
@@ -257,7 +259,7 @@ func tellXR(rsp *fnv1.RunFunctionResponse, xr map[string]any, all step) {
 
 	status(rsp, ansiblerun.TypeAnsibleRunsReady, string(reason)).WithMessage(message).TargetCompositeAndClaim()
 
-	if warns(reason) && tells(message, before) {
+	if warns(reason) && isNews(message, before) {
 		response.Warning(rsp, errors.New(clip.Text(message, maxEvent))).TargetCompositeAndClaim().WithReason(string(reason))
 	}
 }

@@ -19,19 +19,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// annotationRequest requests a run of an AnsibleRun, whether its inputs have changed or not.
+// annotationRequest is the annotation that requests a run of an AnsibleRun, even without a change of its inputs.
 const annotationRequest = "crossplane.io/reconcile-requested-at"
 
-// outputNotRun is the field of the Operation's output with the reasons why runs were left
-// out, by their names.
+// outputNotRun is the field in the output of an Operation with the reasons, by run, why runs were left out.
 const outputNotRun = "notRun"
 
-// Operation adds a result to a response to an Operation. An Operation has no XR, and core
-// applies once what it gets. So the AnsibleRuns have the names that the input gives them,
-// and an annotation that requests a run, whether they are new or not. Nothing can be waited
-// for, except until core has fetched the required resources. A run that cannot be rendered
-// is left out, with a warning and an output; it is an error if all are, since core applies
-// nothing of an Operation that fails.
+// Operation adds a result to the response for an Operation. An Operation has no XR, and core applies its response once:
+//   - The names of AnsibleRuns follow from the names of runs, and an annotation requests a run of each.
+//   - The function waits only for required resources. A run that cannot be rendered is left out, with a warning and an
+//     output.
+//   - If all runs are left out, Operation returns an error, since core applies nothing of a failed Operation.
 func Operation(rsp *fnv1.RunFunctionResponse, result Result, fetched map[string]*fnv1.Resources,
 	now time.Time,
 ) error {
@@ -79,8 +77,7 @@ func Operation(rsp *fnv1.RunFunctionResponse, result Result, fetched map[string]
 	return notRun(rsp, leftOut, len(byID))
 }
 
-// notRun reports the runs that were left out, with the reasons by their names. If there are
-// no others, it returns that as an error.
+// notRun reports the runs that were left out, with the reasons by run. If there are no others, it returns an error.
 func notRun(rsp *fnv1.RunFunctionResponse, leftOut map[string]any, others int) error {
 	if len(leftOut) == 0 {
 		return nil
@@ -102,13 +99,12 @@ func notRun(rsp *fnv1.RunFunctionResponse, leftOut map[string]any, others int) e
 	return errors.Wrap(response.SetOutput(rsp, map[string]any{outputNotRun: leftOut}), "cannot report what is not run")
 }
 
-// objectID tells AnsibleRuns of one name in other groups or namespaces apart.
+// objectID returns a key that is unique among AnsibleRuns: API version, namespace and name.
 func objectID(run map[string]any, name string) string {
 	return fmt.Sprintf("%s/%s/%s", run["apiVersion"], manifest.Namespace(run), name)
 }
 
-// withRequest returns an AnsibleRun with a name, and with an annotation that requests a run
-// at a time.
+// withRequest returns an AnsibleRun with a name and annotationRequest.
 func withRequest(run map[string]any, name string, now time.Time) map[string]any {
 	return manifest.Overlay(run, map[string]any{"metadata": map[string]any{
 		"name":        name,

@@ -22,9 +22,9 @@ const (
 	messageSuccessful = "Last reconciliation succeeded"
 )
 
-// operatorConditions are those that an Ansible operator would set for what the runs of all steps do, if
-// the input of one asks for them. Where an operator leaves a reason empty, which conditions must not
-// be, it is that of the condition that is true.
+// operatorConditions returns the conditions that an Ansible operator would set for the runs of all steps, if the input
+// of one has operatorConditions. An operator leaves some reasons empty, which core does not allow. They are replaced by
+// the reason of the condition that is True.
 func operatorConditions(all step) []composite.Condition {
 	var failures []string
 
@@ -45,7 +45,7 @@ func operatorConditions(all step) []composite.Condition {
 		}
 	}
 
-	// An operator does nothing about an object that it does not select.
+	// An XR without runs is like an object that an operator does not select, and that has no conditions.
 	if !all.Operator || len(runs) == 0 {
 		return nil
 	}
@@ -70,7 +70,7 @@ func operatorConditions(all step) []composite.Condition {
 			running.Status = ansiblerun.ConditionFalse
 		}
 	case !done:
-		// Whether the last run failed stays until this one has ended.
+		// Failure keeps its value until the run has ended.
 		return []composite.Condition{running, successful}
 	default:
 		successful.Status, successful.Reason = ansiblerun.ConditionTrue, reasonSuccessful

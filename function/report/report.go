@@ -1,7 +1,5 @@
-// Package report puts a Result into the response of the function: composed
-// resources, the XR's status and readiness, and the condition and events that say what is
-// missing and why. The function calls Report for an XR, Operation for an Operation, and
-// Invalid for an input with mistakes.
+// Package report writes a Result to the response of the function: composed resources, the status and readiness of the
+// XR, conditions and events. Report is for an XR, Operation for an Operation, Invalid for an input with mistakes.
 package report
 
 import (
@@ -22,20 +20,21 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/removal"
 )
 
-// A Result is what an input becomes for an XR: its AnsibleRuns, and what it has itself.
+// A Result is the desired state for an input: AnsibleRuns, and the state of the XR itself.
 type Result struct {
 	removal.Result
 	composite.Desired
 }
 
-// Report adds a result to a response that has the desired state of earlier steps. The
-// condition of the observed XR says what was reported before. The id is that of this step.
+// Report adds a result to a response with the desired state of earlier steps. id identifies this step. xr is the
+// observed XR, with the previous conditions.
 func Report(rsp *fnv1.RunFunctionResponse, id string, xr map[string]any, result Result) error {
 	initialize(rsp)
 
 	steps := earlierSteps(rsp.GetContext(), id)
 
-	// What may be a run of an earlier step this step does not let go.
+	// This step does not remove an AnsibleRun that an earlier step keeps as a possible run of its own, see
+	// Outcome.Claimed.
 	result.Outcomes = slices.DeleteFunc(result.Outcomes, func(r desired.Outcome) bool {
 		was, _ := latest(steps, r.Resource)
 		return was.Claimed && r.Reason == desired.Skipped
@@ -60,12 +59,12 @@ func Report(rsp *fnv1.RunFunctionResponse, id string, xr map[string]any, result 
 	requirements(rsp, result.Requirements)
 
 	steps = append(steps, stepOf(id, result))
-	if err := tell(rsp, steps); err != nil {
+	if err := setSteps(rsp, steps); err != nil {
 		return err
 	}
 
 	all := merge(steps)
-	tellXR(rsp, xr, all)
+	setReady(rsp, xr, all)
 	conditions(rsp, append(result.Conditions, operatorConditions(all)...))
 
 	removed := slices.DeleteFunc(result.Removed, func(resource string) bool {
@@ -79,15 +78,15 @@ func Report(rsp *fnv1.RunFunctionResponse, id string, xr map[string]any, result 
 	return nil
 }
 
-// resources puts the AnsibleRuns into the desired state, in place of what an earlier step has kept
-// without wanting it. That goes, too, when this step lets it go.
+// resources adds AnsibleRuns to the desired state. It replaces or removes those that an earlier step keeps without
+// wanting them, since that step does not know the runs of this one.
 func resources(state *fnv1.State, runs []desired.Outcome, earlier []step) error {
 	for _, r := range runs {
 		if was, _ := latest(earlier, r.Resource); was.Unwanted() {
 			delete(state.GetResources(), r.Resource)
 		}
 
-		// Another step may compose by now what this step does not want any more.
+		// An earlier step may compose an AnsibleRun that this step does not want any more.
 		if _, ok := state.GetResources()[r.Resource]; r.Desired == nil || ok && r.Unwanted() {
 			continue
 		}
@@ -105,7 +104,7 @@ func resources(state *fnv1.State, runs []desired.Outcome, earlier []step) error 
 	return nil
 }
 
-// initialize the desired state.
+// initialize makes the desired state not nil.
 func initialize(rsp *fnv1.RunFunctionResponse) {
 	if rsp.GetDesired() == nil {
 		rsp.Desired = &fnv1.State{}
@@ -116,8 +115,8 @@ func initialize(rsp *fnv1.RunFunctionResponse) {
 	}
 }
 
-// putRun puts an AnsibleRun into the desired state. It is an error if an earlier step composes a
-// resource under the name: core would only ever compose one of the two.
+// putRun adds an AnsibleRun to the desired state. It returns an error if an earlier step composes a resource with the
+// same name, since core would compose only one of the two.
 func putRun(state *fnv1.State, r desired.Outcome, object map[string]any, ready fnv1.Ready) error {
 	if was, ok := state.GetResources()[r.Resource]; ok {
 		return errors.Errorf(
@@ -128,7 +127,7 @@ func putRun(state *fnv1.State, r desired.Outcome, object map[string]any, ready f
 	return put(state, r.Resource, object, ready)
 }
 
-// put a composed resource into the desired state.
+// put adds a composed resource to the desired state.
 func put(state *fnv1.State, name string, object map[string]any, ready fnv1.Ready) error {
 	s, err := structpb.NewStruct(object)
 	state.Resources[name] = &fnv1.Resource{Resource: s, Ready: ready}
@@ -136,8 +135,8 @@ func put(state *fnv1.State, name string, object map[string]any, ready fnv1.Ready
 	return errors.Wrapf(err, "cannot put %q into the response", name)
 }
 
-// usages puts Usages into the desired state, and removes those that are nil. They count as
-// ready, so that the XR does not wait for them.
+// usages adds Usages to the desired state, and removes those that are nil. They are ready, so that the XR does not wait
+// for them.
 func usages(state *fnv1.State, usages map[string]map[string]any) error {
 	for name, u := range usages {
 		if u == nil {
@@ -153,7 +152,7 @@ func usages(state *fnv1.State, usages map[string]map[string]any) error {
 	return nil
 }
 
-// details puts connection details into the desired state.
+// details adds connection details to the desired state.
 func details(state *fnv1.State, result Result) error {
 	if result.Secret != nil {
 		// The Secret has the connection details of one step only.
@@ -185,7 +184,7 @@ func details(state *fnv1.State, result Result) error {
 	return nil
 }
 
-// requirements asks core for resources, beside those that earlier steps ask for.
+// requirements adds requirements to those of earlier steps.
 func requirements(rsp *fnv1.RunFunctionResponse, all map[string]*fnv1.ResourceSelector) {
 	if len(all) == 0 {
 		return
@@ -202,9 +201,8 @@ func requirements(rsp *fnv1.RunFunctionResponse, all map[string]*fnv1.ResourceSe
 	maps.Copy(rsp.GetRequirements().GetResources(), all)
 }
 
-// xrResource puts status and readiness of the XR into the desired state. Core takes an XR
-// for ready when all composed resources are. While runs are held, and so not composed yet,
-// the XR has to be reported as not ready.
+// xrResource adds the status and readiness of the XR to the desired state. By default, an XR is ready when all composed
+// resources are. Held runs may have no composed resource, so the XR is not ready while there are any.
 func xrResource(state *fnv1.State, result Result) error {
 	held := false
 	for _, r := range result.Outcomes {

@@ -14,23 +14,23 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 )
 
-// ContextSteps is the key of the pipeline's context under which steps tell later ones what became
-// of their runs, as a text that is JSON: core shows the condition of the last step, which is that of all.
+// ContextSteps is the key in the context for the steps so far, as a string with JSON. Each step reports the conditions
+// of all steps so far, since core shows those of the last one.
 const ContextSteps = v1alpha1.Group + "/steps"
 
-// A step of function-ansible in a pipeline.
+// A step is a step with function-ansible in a pipeline, for the context.
 type step struct {
-	// ID is the same each time that core calls the step. It calls a step again with what that has
-	// told itself, once it has fetched what the step requires.
+	// ID identifies the step. When core has fetched required resources, it calls the step again with the context that
+	// the step has written itself.
 	ID   string            `json:"id"`
 	Runs []desired.Outcome `json:"runs,omitempty"`
-	// Problems of the XR's status, conditions and connection details, a line each.
+	// Problems are the problems in the status, conditions and connection details of the XR, a line each.
 	Problems []string `json:"problems,omitempty"`
-	// Operator is true when the XR is to have the conditions of an operator.
+	// Operator is true when the XR also gets the conditions of an Ansible operator.
 	Operator bool `json:"operator,omitempty"`
 }
 
-// stepOf a result, with as many messages as the condition shows: later steps, and core, receive them all.
+// stepOf returns the step of a result. It has no more messages than the condition shows, to keep the context small.
 func stepOf(id string, result Result) step {
 	s := step{ID: id, Runs: bySeverity(result.Outcomes), Operator: result.Operator}
 	size := 0
@@ -52,12 +52,11 @@ func stepOf(id string, result Result) step {
 	return s
 }
 
-// earlierSteps are those that have told something in the context of the pipeline, but for the one
-// with an id.
+// earlierSteps returns the steps in the context, without the one with an ID.
 func earlierSteps(context *structpb.Struct, id string) []step {
 	var steps []step
 
-	// Another step that writes this key tells nothing.
+	// Another function may have written this key.
 	if json.Unmarshal([]byte(context.GetFields()[ContextSteps].GetStringValue()), &steps) != nil {
 		return nil
 	}
@@ -65,8 +64,8 @@ func earlierSteps(context *structpb.Struct, id string) []step {
 	return slices.DeleteFunc(steps, func(s step) bool { return s.ID == id })
 }
 
-// tell later steps what became of the runs of all steps up to this one.
-func tell(rsp *fnv1.RunFunctionResponse, all []step) error {
+// setSteps writes all steps so far to the context.
+func setSteps(rsp *fnv1.RunFunctionResponse, all []step) error {
 	text, err := json.Marshal(all)
 	if err != nil {
 		return errors.Wrap(err, "cannot tell later steps what became of the runs")
@@ -77,8 +76,8 @@ func tell(rsp *fnv1.RunFunctionResponse, all []step) error {
 	return nil
 }
 
-// latest is what the last of the steps that have an AnsibleRun says of it. Those before it may have kept
-// it without wanting it: what it is for they did not know.
+// latest returns the outcome of an AnsibleRun in the last step that has one. Earlier steps may have kept the AnsibleRun
+// without wanting it, since they did not know the runs of that step.
 func latest(steps []step, resource string) (desired.Outcome, bool) {
 	for _, s := range slices.Backward(steps) {
 		for _, r := range s.Runs {
@@ -91,7 +90,8 @@ func latest(steps []step, resource string) (desired.Outcome, bool) {
 	return desired.Outcome{}, false
 }
 
-// merge steps to one. What a step keeps without wanting it is left to later ones that have it, too.
+// merge merges steps into one. The outcome of an AnsibleRun that a step keeps without wanting it is left out if a later
+// step has one.
 func merge(steps []step) step {
 	var out step
 
