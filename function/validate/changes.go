@@ -21,27 +21,28 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/removal"
 )
 
-// Actions beside those that follow from a field.
+// Actions for whole runs, beside those of a field in the table of package fields.
 const (
-	// create a run that was not there.
+	// create is for a new run.
 	create fields.Action = "create"
-	// adopt a run that had another name.
+	// adopt is for a run with another name than before.
 	adopt fields.Action = "adopt"
-	// remove a run. Its content is run with state absent.
+	// remove is for a run that is deleted. Its content runs with state absent.
 	remove fields.Action = "remove"
-	// retain a run that is gone from the Composition.
+	// retain is for a run that is no longer in the Composition, and stays.
 	retain fields.Action = "retain"
 )
 
-// A Change of a run.
+// A Change is what happens to a run of XRs when their Composition changes.
 type Change struct {
-	// Composition is its name; "" for an input that stands alone.
+	// Composition is the name of the Composition; "" for an input outside of one.
 	Composition string
-	// Resource is the composition resource name of the run.
+	// Resource is the name of the run.
 	Resource string
-	// Action that follows.
+	// Action is what happens to the run.
 	Action fields.Action
-	// Fields that differ; of an adopted run, the name that it had.
+	// Fields are the changed fields. For adopt, it is "was " and the previous name; for hold, it may be "may be " and
+	// another run.
 	Fields []string
 }
 
@@ -59,17 +60,17 @@ func (c Change) String() string {
 	return s
 }
 
-// selectsHosts is true for a field on which the hosts of a run depend.
+// selectsHosts is true for a field that selects the hosts of a run.
 func selectsHosts(name string) bool {
 	return slices.Contains([]string{"hosts", fields.Inventories, "limit"}, name)
 }
 
-// Removes is true when something may be gone by the change.
+// Removes is true when the change may delete an AnsibleRun.
 func (c Change) Removes() bool { return c.Action == remove || c.Action == fields.MayRemove }
 
-// Against returns what it would mean to the runs of XRs to replace the Compositions
-// of some files by those of others. One that is only in either says nothing of
-// any XR. The error is a file that cannot be read, or that there is nothing to compare.
+// Against returns what happens to the runs of XRs when the Compositions in some files replace those in others. It
+// compares Compositions with the same name. It returns an error for a file that cannot be read, or when there is
+// nothing to compare.
 func Against(before, after []File) ([]Change, error) {
 	old, err := pipelines(before)
 	if err != nil {
@@ -100,7 +101,8 @@ func Against(before, after []File) ([]Change, error) {
 	return changes, nil
 }
 
-// pipelines are the inputs of Compositions by their names.
+// pipelines returns the inputs of the Compositions in files, by the name of the Composition; "" for inputs outside of
+// one.
 func pipelines(files []File) (map[string][]map[string]any, error) {
 	all := map[string][]map[string]any{}
 
@@ -125,14 +127,14 @@ func pipelines(files []File) (map[string][]map[string]any, error) {
 	return all, nil
 }
 
-// changesOf returns what it means for the runs of an XR when the inputs of a pipeline become others. It compares
-// what is written, without an XR: there is one Change for each run that differs, and one for a whole set. Which
-// runs go, stay, or are others under new names, package removal decides, as it does for the function.
+// changesOf returns the changes when other inputs replace those of a pipeline: one for each run or set that differs. It
+// compares the text of expressions, since there is no XR. removal.Succeed decides which runs are removed, retained or
+// adopted.
 func changesOf(before, after []map[string]any) []Change {
 	old, now := writtenRuns(before), writtenRuns(after)
 	succession := removal.Succeed(planned(before), planned(after))
 
-	// Runs know what an XR has by their names, and by previous ones.
+	// Existing XRs may have AnsibleRuns under these names.
 	names := sets.KeySet(now)
 	for _, run := range now {
 		names = names.Union(previousNames(run))
@@ -185,7 +187,7 @@ func changesOf(before, after []map[string]any) []Change {
 	return changes
 }
 
-// planned are the runs of inputs, compiled, as those of one.
+// planned compiles inputs, and returns a plan with the runs of all.
 func planned(inputs []map[string]any) *plan.Plan {
 	all := &plan.Plan{ByResource: map[string]*plan.Run{}, PreviousSets: map[string]*plan.Run{}}
 
@@ -200,8 +202,8 @@ func planned(inputs []map[string]any) *plan.Plan {
 	return all
 }
 
-// writtenRuns returns the runs of inputs by their composition resource names, with the
-// defaults merged in, and with the locals of the input if they refer to any.
+// writtenRuns returns the runs of inputs as JSON, by their names. They have the defaults, and the locals of the input
+// if they refer to any.
 func writtenRuns(inputs []map[string]any) map[string]map[string]any {
 	runs := map[string]map[string]any{}
 
@@ -222,7 +224,7 @@ func writtenRuns(inputs []map[string]any) map[string]map[string]any {
 	return runs
 }
 
-// previousNames of a run that are literal.
+// previousNames returns the literal previous names of a run.
 func previousNames(run map[string]any) sets.Set[string] {
 	names := sets.KeySet(manifest.Set(run["previousNames"]))
 	for name := range names {
@@ -234,7 +236,7 @@ func previousNames(run map[string]any) sets.Set[string] {
 	return names
 }
 
-// differ says what the difference between two runs means; it has no fields without one.
+// differ returns the change from one form of a run to another. It has no fields if they are equal.
 func differ(resource string, was, is map[string]any) Change {
 	c := Change{Resource: resource, Action: fields.Nothing}
 
@@ -254,7 +256,7 @@ func differ(resource string, was, is map[string]any) Change {
 	return c
 }
 
-// mostOf returns the action of two that changes more.
+// mostOf returns the more severe of two actions.
 func mostOf(one, other fields.Action) fields.Action {
 	order := []fields.Action{fields.Nothing, fields.Update, fields.RunAgain, fields.Hold, fields.MayRemove}
 

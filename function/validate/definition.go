@@ -11,37 +11,37 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// API groups of Crossplane.
+// API groups of the objects that are read.
 const (
-	// groupCrossplane is that of Compositions and XRDs.
+	// groupCrossplane is the group of Compositions and XRDs.
 	groupCrossplane = "apiextensions.crossplane.io"
-	// groupKubernetes is that of CRDs.
+	// groupKubernetes is the group of CRDs.
 	groupKubernetes = "apiextensions.k8s.io"
-	// groupOperations is that of Operations.
+	// groupOperations is the group of Operations.
 	groupOperations = "ops.crossplane.io"
 )
 
-// operation stands for the version of an XR where there is none.
+// operation is the version for an Operation, which has no XR.
 var operation = version{operation: true} //nolint:gochecknoglobals // Go has no constant structs.
 
-// A version of an XRD or a CRD.
+// A version is a version of an XRD or a CRD.
 type version struct {
 	schema.GroupVersionKind
 
 	// operation is true for Operations, which have no XR.
 	operation bool
 
-	// namespaced is the scope of its XRs.
+	// namespaced is true for namespaced XRs.
 	namespaced bool
-	// legacy XRs publish connection details themselves.
+	// legacy is true for legacy XRs, which have connection details of their own.
 	legacy bool
-	// openAPI is the schema of its XRs; nil when there is none.
+	// openAPI is the schema of the objects; nil for none.
 	openAPI map[string]any
 }
 
-// versionsOf an XRD or a CRD. It copes with XRDs that the API server refuses.
+// versionsOf returns the versions of an XRD or a CRD, even if the API server would refuse it.
 func versionsOf(d document) []version {
-	// Until v2 of the API XRs were cluster-scoped unless they said otherwise.
+	// The default scope depends on the version of the API of XRDs.
 	scope := "Namespaced"
 	if strings.HasSuffix(manifest.Text(d.object, "apiVersion"), "/v1") {
 		scope = "LegacyCluster"
@@ -62,7 +62,7 @@ func versionsOf(d document) []version {
 	return all
 }
 
-// lookup the version that is meant by an apiVersion and a kind.
+// lookup returns the version with an apiVersion and a kind.
 func lookup(all []version, apiVersion, kind string) (*version, error) {
 	of := schema.FromAPIVersionAndKind(apiVersion, kind)
 

@@ -18,40 +18,38 @@ import (
 
 // A File is a stream of YAML documents.
 type File struct {
-	// Name of the file, for people.
-	Name string
-	// Content of the file.
+	// Name is the name of the file for messages.
+	Name    string
 	Content []byte
-	// Mixed is true for a file of a directory, which may hold other things than
-	// objects of Kubernetes.
+	// Mixed is true for a file in a directory argument, which may have documents that are not Kubernetes objects.
 	Mixed bool
 }
 
-// errNoObject is a document of YAML that is not an object of Kubernetes.
+// errNoObject is the error for a YAML document that is not a Kubernetes object.
 var errNoObject = errors.New("this is not a Kubernetes object")
 
-// A document of a file.
+// A document is a Kubernetes object in a file.
 type document struct {
 	file   string
 	object map[string]any
-	// node is the root of the document, with lines of the file.
+	// node is the root of the document, with line numbers of the file.
 	node *yamlv3.Node
 }
 
-// is the document of a kind?
+// is is true for an object of a group and kind.
 func (d document) is(group, kind string) bool {
 	return strings.HasPrefix(manifest.Text(d.object, "apiVersion"), group+"/") && manifest.Text(d.object, "kind") == kind
 }
 
-// mistake at a path below another one, of which people know the last part.
+// mistake returns a mistake at a path below another one. The Mistake has only the second part of the path.
 func (d document) mistake(above, path, message string) Mistake {
 	at := strings.TrimPrefix(above+"."+strings.TrimPrefix(path, "<nil>"), ".")
 
 	return Mistake{File: d.file, Line: line(d.node, at), Path: path, Message: message}
 }
 
-// read the objects in the documents of a file. A document that is no object of
-// Kubernetes is a mistake.
+// read returns the objects in a file. A document that is not a Kubernetes object is a mistake, unless the file is
+// Mixed.
 func read(f File) ([]document, []Mistake) {
 	var (
 		documents []document
@@ -73,7 +71,7 @@ func read(f File) ([]document, []Mistake) {
 	return documents, mistakes
 }
 
-// items of a List, which is how kubectl prints several objects; of another object, this object.
+// items returns the items of a List, in which kubectl prints several objects, and otherwise the object itself.
 func (d document) items() []document {
 	list, ok := d.object["items"].([]any)
 	if !ok {
@@ -90,9 +88,8 @@ func (d document) items() []document {
 	return items
 }
 
-// split a stream into documents. Each begins with as many empty lines as there
-// are lines before it in the stream, so that parsers tell the lines of the
-// file.
+// split splits a stream into documents. Each begins with as many empty lines as there are lines before it in the
+// stream, so that parsers return line numbers of the file.
 func split(stream string) []string {
 	var (
 		documents []string
@@ -114,8 +111,7 @@ func split(stream string) []string {
 	return append(documents, strings.Join(current, "\n"))
 }
 
-// parse a document as kubectl does, but for keys that are there twice. An empty
-// one has no object.
+// parse parses a document as kubectl does, but refuses duplicate keys. An empty document has no object.
 func parse(file, text string) (document, error) {
 	d := document{file: file}
 
@@ -145,7 +141,7 @@ func parse(file, text string) (document, error) {
 	return d, nil
 }
 
-// lineOf an error of a parser, or 0.
+// lineOf returns the line number in an error of a parser; 0 for none.
 func lineOf(err error) int {
 	m := regexp.MustCompile(`line (\d+)`).FindStringSubmatch(err.Error())
 	if m == nil {
@@ -157,21 +153,20 @@ func lineOf(err error) int {
 	return line
 }
 
-// firstLine of a text that is not empty.
+// firstLine returns the number of the first line of a text that is not empty.
 func firstLine(text string) int {
 	return 1 + strings.Count(text, "\n") - strings.Count(strings.TrimLeft(text, " \t\r\n"), "\n")
 }
 
-// line of what is at a path below a node, or of the last on the way there that
-// exists. A path is as a field.Path prints it; the names in it may hold any
-// character.
+// line returns the line of the node at a path below a node, or of the last node on the path that exists. The path has
+// the form of a field.Path; the names in it may have any characters.
 func line(n *yamlv3.Node, path string) int {
 	_, at, _ := find(n, n.Line, path)
 	return at
 }
 
-// find what is at a path below a node that begins at a line, or what was the last
-// on the way there. The number is how much of the path was there.
+// find returns the node at a path below a node that begins at the line at, or the last node on the path that exists,
+// with its line. found is how many bytes of the path exist.
 func find(n *yamlv3.Node, at int, path string) (node *yamlv3.Node, line, found int) {
 	if n.Kind == yamlv3.AliasNode {
 		n = n.Alias

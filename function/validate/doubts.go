@@ -11,15 +11,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// doubt about a value that is at a path.
+// doubt returns a warning about the value at a path.
 func doubt(path string, value, detail string) *field.Error {
 	return field.Invalid(field.NewPath(path), value, detail)
 }
 
-// foreign is text that means an expression elsewhere, or one of this function without its $.
+// foreign matches expressions of other functions, and expressions of this one without the $.
 var foreign = regexp.MustCompile(`\{\{-? *\.(?:observed|desired|context)\b|\$\(xr\.|(?:^|[^$])\{ *xr\.`)
 
-// doubts about the expressions of a plan: each is valid by itself, and may not do what is meant.
+// doubts returns warnings about valid expressions of a plan that may not do what the author means.
 func (u use) doubts(p *plan.Plan) field.ErrorList {
 	doubts := u.of(nil, append(p.Reported(), p.Locals.Templates()...)...)
 
@@ -33,7 +33,7 @@ func (u use) doubts(p *plan.Plan) field.ErrorList {
 	return doubts
 }
 
-// of templates, where it is known that these fields are there.
+// of returns warnings about templates. there has the paths of fields that are known to exist.
 func (u use) of(there [][]string, templates ...*expression.Template) field.ErrorList {
 	var doubts field.ErrorList
 
@@ -58,7 +58,7 @@ func (u use) of(there [][]string, templates ...*expression.Template) field.Error
 	return doubts
 }
 
-// doubtOf what an expression needs at a path from a root; nil for none.
+// doubtOf returns a warning about the value at a path that an expression at the field at needs; nil for none.
 func (u use) doubtOf(at string, path []string, there [][]string) *field.Error {
 	last, name := len(path)-1, strings.Join(path, ".")
 
@@ -95,7 +95,8 @@ func (u use) isLater(name string) bool {
 	return ok
 }
 
-// isOptional is true for a path below the spec of an XR at which its schema has a field that may be missing.
+// isOptional is true for a field in the spec of the XR that the schema declares, without requiring it or having a
+// default for it.
 func isOptional(schema map[string]any, path []string) bool {
 	below, optional := path[1:], false
 	if path[0] != "xr" || len(below) == 0 || below[0] != "spec" {

@@ -14,9 +14,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 )
 
-// lint returns the mistakes of a Composition that stop no XR with a schema, and that show nowhere else:
-// status fields that XRs cannot have, or that can never have such a value, required
-// resources that nothing refers to, and names that variables cannot have.
+// lint returns mistakes that compilation does not find: status fields that the XRD does not declare or with values that
+// never fit, unused required resources, and fields of varsFrom that cannot be variables.
 func (u use) lint(p *plan.Plan) field.ErrorList {
 	var errs field.ErrorList
 
@@ -45,8 +44,8 @@ func (u use) lint(p *plan.Plan) field.ErrorList {
 	return errs
 }
 
-// warningsOf a plan are about valid inputs that may not be what is meant: a run that refers to
-// another one with a when is held while the other one is not wanted.
+// warningsOf returns warnings about runs that need another run with a when: such a run is held while the other one is
+// not wanted.
 func warningsOf(p *plan.Plan) field.ErrorList {
 	var warnings field.ErrorList
 
@@ -59,7 +58,7 @@ func warningsOf(p *plan.Plan) field.ErrorList {
 		for _, name := range manifest.SortedKeys(run.Needs) {
 			on := byName[name]
 
-			// A set with a when that refers to the item is there also when no member is wanted.
+			// A set with a when for each item exists even if no member is wanted.
 			if !run.Needs[name] || !on.When.MayBe(false) || on.WhenPerItem() || run.When.String() == on.When.String() {
 				continue
 			}
@@ -74,7 +73,7 @@ func warningsOf(p *plan.Plan) field.ErrorList {
 	return warnings
 }
 
-// unnamed reports fields that an object can have, and that cannot be variables.
+// unnamed returns errors for known fields of an entry of varsFrom that cannot be variables.
 func unnamed(path *field.Path, s plan.VarsSource) field.ErrorList {
 	var errs field.ErrorList
 
@@ -92,8 +91,8 @@ func unnamed(path *field.Path, s plan.VarsSource) field.ErrorList {
 	return errs
 }
 
-// undeclared is the mistake that an object has a field which its schema in the XRD does not have, or those in the value
-// of the field.
+// undeclared returns an error for a field that the schema of its object in the XRD does not declare, and otherwise the
+// errors of its value.
 func undeclared(above *field.Path, of map[string]any, name string, t *expression.Template) field.ErrorList {
 	below, known := schema.Property(of, name)
 	if !known {
@@ -105,7 +104,7 @@ func undeclared(above *field.Path, of map[string]any, name string, t *expression
 	return misfits(above.Child(name), below, t)
 }
 
-// misfits are the values, and those below them, that can never fit their schema in the XRD.
+// misfits returns errors for a value, and values below it, that can never fit their schema in the XRD.
 func misfits(path *field.Path, of map[string]any, t *expression.Template) field.ErrorList {
 	var errs field.ErrorList
 
@@ -114,7 +113,6 @@ func misfits(path *field.Path, of map[string]any, t *expression.Template) field.
 
 	switch {
 	case t.Fields == nil && !t.Computed:
-		// A literal value needs no data.
 		v, _, _ := t.Evaluate(context.Background(), expression.Data{})
 		if _, err := schema.NewConverter(of).Convert(v); err != nil {
 			p := expression.InvalidAt(path.String(), err)
@@ -141,8 +139,8 @@ func misfits(path *field.Path, of map[string]any, t *expression.Template) field.
 	return errs
 }
 
-// coercible is true when some values of a type can be converted to the wanted one, or when
-// one of the types is not known.
+// coercible is true when some values of a type can be converted to the wanted type, or when one of the types is
+// unknown.
 func coercible(is, want expression.Type) bool {
 	from := map[expression.Type][]expression.Type{
 		expression.Boolean: {expression.String},

@@ -7,22 +7,20 @@ import (
 	"strings"
 )
 
-// A Mistake in a file.
+// A Mistake is a mistake in a file.
 type Mistake struct {
-	// File that the mistake is in.
+	// File is the name of the file.
 	File string
-	// Line of the file, from 1; 0 when it is not known.
+	// Line is the line in the file, from 1; 0 when it is unknown.
 	Line int
-	// Path of the field within the function's input, or within the object where
-	// the mistake is not in an input. It is empty where the object as a whole is
-	// meant.
+	// Path is the path of the field in the input of the function, or in the object if the mistake is outside of an
+	// input. It is empty for the object as a whole.
 	Path string
-	// Message says what is wrong.
+	// Message describes the mistake.
 	Message string
 }
 
-// String returns the mistake in one line, as compilers do: file:line: path:
-// message.
+// String returns the mistake in one line, as file:line: path: message.
 func (m Mistake) String() string {
 	s := m.File
 	if m.Line > 0 {
@@ -36,7 +34,7 @@ func (m Mistake) String() string {
 	return s + ": " + strings.Join(strings.Fields(m.Message), " ")
 }
 
-// sorted mistakes, by file and line, without those that are said twice.
+// sorted returns mistakes sorted by file and line, without duplicates.
 func sorted(mistakes []Mistake) []Mistake {
 	slices.SortFunc(mistakes, func(a, b Mistake) int {
 		return cmp.Or(

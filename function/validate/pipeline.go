@@ -11,26 +11,26 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// Groups of the inputs of functions of which it is known what they compose.
+// Groups of the inputs of functions with known composed resources.
 const (
-	// groupPatch is that of function-patch-and-transform: what its input names.
+	// groupPatch is the group of function-patch-and-transform. Its input names the resources.
 	groupPatch = "pt.fn.crossplane.io"
-	// groupEnvironment is that of function-environment-configs: nothing.
+	// groupEnvironment is the group of function-environment-configs, which composes none.
 	groupEnvironment = "environmentconfigs.fn.crossplane.io"
 )
 
-// A step of a pipeline.
+// A step is a step of a pipeline.
 type step struct {
-	// index in the pipeline, and path of the input in the object.
+	// index is the index in the pipeline, and path the path of the input in the object.
 	index int
 	path  string
-	// function that the step refers to.
+	// function is the name of the function that the step refers to.
 	function string
-	// whole step, as it is written, and its input.
+	// whole is the step as JSON, and input its input.
 	whole, input map[string]any
 }
 
-// stepsOf the pipeline that is in the field of an object to which these names lead.
+// stepsOf returns the steps of the pipeline below the field of an object at a path.
 func stepsOf(object map[string]any, names ...string) []step {
 	var steps []step
 
@@ -48,37 +48,37 @@ func stepsOf(object map[string]any, names ...string) []step {
 	return steps
 }
 
-// ours are the steps of this function.
+// ours returns the steps of this function.
 func ours(steps []step) []step {
 	return slices.DeleteFunc(slices.Clone(steps), func(s step) bool { return !s.isOurs() })
 }
 
-// group of the step's input.
+// group returns the API group of the input.
 func (s step) group() string {
 	group, _, _ := strings.Cut(manifest.Text(s.input, "apiVersion"), "/")
 	return group
 }
 
-// isOurs is true for a step of this function, or an input that is meant for it.
+// isOurs is true for a step of this function, by its input or by its name.
 func (s step) isOurs() bool {
 	return s.group() == v1alpha1.Group || manifest.Text(s.input, "kind") == v1alpha1.KindAnsibleRuns ||
 		s.is("function-ansible")
 }
 
-// is true for a step of a function. It may be installed under any name, which mostly is its own, after that of an
-// organisation.
+// is is true for a step of a function. The name under which a function is installed usually ends in its own name, after
+// that of an organization.
 func (s step) is(function string) bool { return strings.HasSuffix("-"+s.function, "-"+function) }
 
-// mentions is true for a step with a text in it, in any case.
+// mentions is true for a step that contains a text in lower case, ignoring case.
 func (s step) mentions(text string) bool {
 	whole, _ := json.Marshal(s.whole) //nolint:errchkjson // It was read from YAML.
 
 	return strings.Contains(strings.ToLower(string(whole)), text)
 }
 
-// composed returns what the steps of a Composition compose that one of them may refer to, by composition
-// resource name, with the schemas that the definitions have. Of other steps of this function these are
-// the runs of earlier ones. It is nil when that cannot be told.
+// composed returns the resources of other steps that the step at an index may refer to, by composition resource name,
+// with their schemas; nil for a resource without a known schema. Runs of this function count only in earlier steps. The
+// result is nil if the resources of a step are unknown.
 func composed(steps []step, at int, definitions []version) map[string]map[string]any {
 	if len(steps) == 0 {
 		return nil
@@ -109,7 +109,7 @@ func composed(steps []step, at int, definitions []version) map[string]map[string
 	return all
 }
 
-// patched adds what an input of function-patch-and-transform names.
+// patched adds the resources in an input of function-patch-and-transform.
 func (s step) patched(definitions []version, all map[string]map[string]any) {
 	resources, _ := s.input["resources"].([]any)
 	for i := range resources {

@@ -16,15 +16,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// fieldPlaybook of runs holds the text of a playbook.
+// fieldPlaybook is the field of a run with the text of a playbook.
 const fieldPlaybook = "playbookInline"
 
-// playbooks returns the mistakes in the inline playbooks of an input: text that is no list of plays.
+// playbooks returns the mistakes in the inline playbooks of an input.
 func playbooks(d document, in step) []Mistake {
 	var mistakes []Mistake
 
 	check := func(path *field.Path, object map[string]any) {
-		// What is empty the schema reports, and what is encrypted can be anything.
+		// The schema reports an empty text. An encrypted text cannot be checked.
 		text := manifest.Text(object, fieldPlaybook)
 		if text == "" || strings.HasPrefix(text, "$ANSIBLE_VAULT;") {
 			return
@@ -48,14 +48,15 @@ func playbooks(d document, in step) []Mistake {
 	return mistakes
 }
 
-// reaches is what an inline playbook has if it runs content that is elsewhere.
-func reaches(playbook string) bool {
+// runsOther is true for an inline playbook that runs other content, or may: it imports or includes roles, tasks or
+// playbooks, or is encrypted.
+func runsOther(playbook string) bool {
 	return regexp.MustCompile(`\b(roles?|(import|include)_\w+)\b|\$ANSIBLE_VAULT;`).MatchString(playbook)
 }
 
-// ignorant returns warnings about runs with an inline playbook that is the whole content and does not look at the
-// state: their deletion runs nothing, and does not say so.
-func ignorant(d document, in step) []Mistake {
+// ignoringState returns warnings about runs with an inline playbook that is the whole content and does not use the
+// state variable: their deletion removes nothing.
+func ignoringState(d document, in step) []Mistake {
 	var warnings []Mistake
 
 	runs, _ := input.Runs(in.input)
@@ -65,7 +66,7 @@ func ignorant(d document, in step) []Mistake {
 		playbook := manifest.Text(run, fieldPlaybook)
 		_, computed := run["managementPolicies"].(string)
 
-		if playbook == "" || reaches(playbook) || run["onDelete"] != nil || computed ||
+		if playbook == "" || runsOther(playbook) || run["onDelete"] != nil || computed ||
 			!ansiblerun.DeletesContent(map[string]any{"spec": run}) {
 			continue
 		}
@@ -78,7 +79,7 @@ func ignorant(d document, in step) []Mistake {
 			words = append(words, name)
 		}
 
-		// Variables may be made of the state, or of what an XR says.
+		// Values of variables may use the state, too.
 		texts, _ := json.Marshal([]any{run["vars"], run["unsafeVars"]}) //nolint:errchkjson // It was read from YAML.
 		if slices.ContainsFunc(words, func(w string) bool { return strings.Contains(playbook+string(texts), w) }) {
 			continue
@@ -92,7 +93,7 @@ func ignorant(d document, in step) []Mistake {
 	return warnings
 }
 
-// flaw of a playbook that is no list of plays; empty if there is none.
+// flaw returns why a playbook is not a list of plays; empty if it is one.
 func flaw(playbook string) string {
 	root, err := yamltext.Parse(playbook)
 

@@ -1,5 +1,5 @@
-// Package validate checks Compositions before they are applied: everything that can be
-// known of their inputs without an XR, and what they would change for the runs of XRs.
+// Package validate checks Compositions and Operations before they are applied. It finds the mistakes in their inputs
+// that can be found without an XR, and what a changed Composition does to the runs of XRs.
 package validate
 
 import (
@@ -16,18 +16,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// A Result is what was found.
+// A Result has the mistakes in a set of files.
 type Result struct {
-	// Mistakes, sorted by file and line.
+	// Mistakes are sorted by file and line.
 	Mistakes []Mistake
-	// Warnings are about what is valid, and may not do what is meant, and about what has nothing to check.
+	// Warnings are about valid fields that may not do what the author means, and about objects without an input.
 	Warnings []Mistake
-	// Inputs is how many inputs were checked.
+	// Inputs is the number of checked inputs.
 	Inputs int
 }
 
-// Files checks the function's inputs in the Compositions of files, with the
-// XRDs of the same files, and in their Operations.
+// Files checks the inputs of the function in the Compositions and Operations of files, with the XRDs in the same files.
 func Files(files ...File) Result {
 	c := &checker{}
 
@@ -67,29 +66,30 @@ func Files(files ...File) Result {
 	return c.result
 }
 
-// A checker of documents.
+// A checker checks the documents of files.
 type checker struct {
+	// definitions are the versions of XRDs, and kinds those of CRDs.
 	definitions []version
-	// kinds are those of CRDs.
-	kinds  []version
-	result Result
+	kinds       []version
+	result      Result
 }
 
-// anyXR is one of any scope, of which nothing else is known.
+// anyXR has versions for XRs of unknown kind: a namespaced and a cluster-scoped one.
 var anyXR = []version{{namespaced: true}, {}} //nolint:gochecknoglobals // Go has no constant lists.
 
-// A use of an input is what it is checked for.
+// A use is the surroundings of an input that is checked.
 type use struct {
 	version
 
-	// steps of the pipeline, and which of them has the input; none for an input that stands alone.
+	// steps are the steps of the pipeline, and at the index of the one with the input. There are none for an input
+	// outside of a pipeline.
 	steps []step
 	at    int
-	// resources that other steps compose; nil if these are not known.
+	// resources are the resources of other steps, see composed.
 	resources map[string]map[string]any
 }
 
-// composition checks the inputs of a Composition for the XRs that it is for.
+// composition checks the inputs of a Composition for the XRs of its compositeTypeRef.
 func (c *checker) composition(d document) {
 	versions, steps := anyXR, stepsOf(d.object, "spec")
 
@@ -115,8 +115,8 @@ func (c *checker) composition(d document) {
 	c.pipeline(d, steps, versions...)
 }
 
-// connectionDetails of two steps are refused for XRs that do not publish them themselves: one Secret
-// has them.
+// connectionDetails reports connectionDetails in more than one step, unless the XRs are legacy ones: the Secret has the
+// details of one step only.
 func (c *checker) connectionDetails(d document, of version, steps []step) {
 	inputs := slices.DeleteFunc(ours(steps), func(s step) bool { return of.legacy || s.input["connectionDetails"] == nil })
 	for _, in := range inputs[min(1, len(inputs)):] {
@@ -125,8 +125,8 @@ func (c *checker) connectionDetails(d document, of version, steps []step) {
 	}
 }
 
-// runNames of runs that two steps have: a later step would take the AnsibleRun of an earlier one
-// for its own.
+// runNames reports names of runs that several steps have. A later step would treat the AnsibleRun of an earlier one as
+// its own.
 func (c *checker) runNames(d document, inputs []step) {
 	steps := map[string]int{}
 
@@ -162,7 +162,7 @@ func (c *checker) pipeline(d document, steps []step, versions ...version) {
 	c.runNames(d, inputs)
 }
 
-// input checks an input for the one of these versions that it fits best.
+// input checks an input for each of the versions, and reports the mistakes of the one with the fewest.
 func (c *checker) input(d document, in step, steps []step, versions ...version) {
 	c.result.Inputs++
 
@@ -186,9 +186,9 @@ func (c *checker) input(d document, in step, steps []step, versions ...version) 
 	flawed := playbooks(d, in)
 	c.mistake(flawed...)
 
-	// Nothing deletes what Operations have applied.
+	// Crossplane does not delete the AnsibleRuns of Operations.
 	if len(errs)+len(flawed) == 0 && !versions[0].operation {
-		c.warn(ignorant(d, in)...)
+		c.warn(ignoringState(d, in)...)
 	}
 }
 
