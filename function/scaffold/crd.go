@@ -17,12 +17,12 @@ type crd map[string]any
 
 func (c crd) text(path ...string) string { return manifest.NestedText(c, path...) }
 
-// name of the definition, and of the XRD.
+// name returns the name of the CRD, and of the XRD.
 func (c crd) name() string { return c.text("names", "plural") + "." + c.text("group") }
 
 func (c crd) isCluster() bool { return c.text("scope") == "Cluster" }
 
-// stored version.
+// stored returns the stored version.
 func (c crd) stored() map[string]any {
 	for _, v := range listOf(c, "versions") {
 		if object(v)["storage"] == true {
@@ -33,10 +33,10 @@ func (c crd) stored() map[string]any {
 	return nil
 }
 
-// Projects have their definitions in one of two directories, by the version of the SDK.
+// crdDirs are the directories for CRDs in a project. The version of the Operator SDK decides which one a project has.
 const crdDirs = "config/crd/bases or deploy/crds"
 
-// crds of the project.
+// crds returns the CRDs of the project.
 func (p project) crds() (map[schema.GroupKind]crd, error) {
 	all := map[schema.GroupKind]crd{}
 
@@ -71,8 +71,7 @@ func (p project) crds() (map[schema.GroupKind]crd, error) {
 	return all, nil
 }
 
-// definition of the XRs that the CRD's objects become. Reported are the fields of the
-// status that content is known to report.
+// definition returns the XRD that replaces the CRD. reported has the status fields that the content reports.
 func (c crd) definition(reported []string) (*mapping, error) {
 	var versions []*mapping
 
@@ -100,7 +99,8 @@ func (c crd) definition(reported []string) (*mapping, error) {
 			"there are become XRs."), nil
 }
 
-// columns that kubectl get shows. Crossplane adds some itself.
+// columns returns the printer columns of the XRD: those of the CRD, without those that Crossplane adds, and a Status
+// column if it has none.
 func columns(version map[string]any) []*mapping {
 	var all []*mapping
 
@@ -120,7 +120,7 @@ func columns(version map[string]any) []*mapping {
 	return append(all, last...)
 }
 
-// openAPI is the schema of XRs for that of a CRD.
+// openAPI converts the schema of a CRD to the schema of XRs.
 func openAPI(of map[string]any, reported []string) (*mapping, error) {
 	written := object(of["properties"])
 
@@ -149,7 +149,7 @@ func openAPI(of map[string]any, reported []string) (*mapping, error) {
 		set("required", required).set("properties", properties), nil
 }
 
-// setStatus adds the status of an XR to properties: what the CRD has, and what content is known to report.
+// setStatus adds the status of an XR to properties: the fields of the CRD and those that the content reports.
 func setStatus(properties *mapping, status map[string]any, reported []string) {
 	var comments []string
 
@@ -170,7 +170,7 @@ func setStatus(properties *mapping, status map[string]any, reported []string) {
 		set("type", "object").set("properties", fields), comments...)
 }
 
-// without is a copy of an object that lacks some of its fields.
+// without returns a copy of an object without some fields.
 func without(o map[string]any, names ...string) map[string]any {
 	return manifest.Pick(o, slices.DeleteFunc(manifest.SortedKeys(o),
 		func(name string) bool { return slices.Contains(names, name) })...)

@@ -12,13 +12,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 )
 
-// A file to write.
+// A file is a file to write.
 type file struct {
 	name    string
 	content *mapping
 }
 
-// documentsOf files. Nothing is written that function-ansible validate finds a mistake in.
+// documentsOf returns files as YAML. It returns an error if package validate finds a mistake in them.
 func documentsOf(files []file) ([]validate.File, error) {
 	var out []validate.File
 
@@ -39,7 +39,7 @@ func documentsOf(files []file) ([]validate.File, error) {
 	return nil, errors.Errorf("what would be written has mistakes:\n%s", strings.Join(lines, "\n"))
 }
 
-// objectOf a kind.
+// objectOf returns an object of a kind.
 func objectOf(apiVersion, kind, name string, spec *mapping, comments ...string) *mapping {
 	return newMapping().
 		set("apiVersion", apiVersion, comments...).
@@ -48,12 +48,12 @@ func objectOf(apiVersion, kind, name string, spec *mapping, comments ...string) 
 		set("spec", spec)
 }
 
-// definitionOf XRs, with the spec of an XRD.
+// definitionOf returns an XRD.
 func definitionOf(name string, spec *mapping, comment string) *mapping {
 	return objectOf("apiextensions.crossplane.io/v2", "CompositeResourceDefinition", name, spec, comment)
 }
 
-// compositionOf a kind, with the input of its step.
+// compositionOf returns a Composition for a kind, with an input for its only step.
 func compositionOf(name string, of schema.GroupVersionKind, in *mapping, comments ...string) *mapping {
 	spec := newMapping().
 		set("compositeTypeRef", newMapping().set("apiVersion", of.GroupVersion().String()).set("kind", of.Kind))
@@ -61,7 +61,7 @@ func compositionOf(name string, of schema.GroupVersionKind, in *mapping, comment
 	return objectOf("apiextensions.crossplane.io/v1", "Composition", name, pipelineOf(spec, in), comments...)
 }
 
-// pipelineOf one step with an input, in the spec of a Composition or an Operation.
+// pipelineOf adds a pipeline of one step with an input to the spec of a Composition or an Operation.
 func pipelineOf(spec, in *mapping) *mapping {
 	return spec.
 		set("mode", "Pipeline").
@@ -71,7 +71,7 @@ func pipelineOf(spec, in *mapping) *mapping {
 			set("input", in)})
 }
 
-// inputOf the function, with one run.
+// inputOf returns an input of the function with one run.
 func inputOf(run *mapping, comments ...string) *mapping {
 	return newMapping().
 		set("apiVersion", v1alpha1.APIVersion).
@@ -79,7 +79,7 @@ func inputOf(run *mapping, comments ...string) *mapping {
 		set("runs", []*mapping{run}, comments...)
 }
 
-// statusColumn is that of kubectl get which says how the runs are doing.
+// statusColumn returns the printer column with the reason of AnsibleRunsReady.
 func statusColumn() *mapping {
 	return newMapping().
 		set("name", "Status").
@@ -87,12 +87,13 @@ func statusColumn() *mapping {
 		set("jsonPath", `.status.conditions[?(@.type=="AnsibleRunsReady")].reason`)
 }
 
-// refer to the configuration of a run.
+// refer sets the reference of a run to its configuration.
 func refer(run *mapping, cluster bool, name string) {
 	run.set("providerConfigRef", newMapping().set("kind", configKind(cluster)).set("name", name))
 }
 
-// configOf runs: one for all namespaces if they are namespaced.
+// configOf returns the configuration for runs: a cluster-scoped ProviderConfig, or a ClusterProviderConfig for
+// namespaced runs.
 func configOf(cluster bool, name string, spec *mapping, comments ...string) *mapping {
 	group := common.GroupNamespaced
 	if cluster {
@@ -110,23 +111,23 @@ func configKind(cluster bool) string {
 	return "ClusterProviderConfig"
 }
 
-// Fields of a run that have its content.
+// Fields of a run with its content.
 const (
 	fieldRole     = "role"
 	fieldPlaybook = "playbook"
 )
 
-// A part is content that runs: a role or a playbook.
+// A part is a role or a playbook.
 type part struct {
-	// field of a run that has its full name.
+	// field is the field of a run for it, and name its full name.
 	field, name string
-	// tasks are the entry point of a role; empty for the main one.
+	// tasks is the entry point of a role; empty for the main one.
 	tasks string
-	// dir in the project; empty for a role that requirements bring.
+	// dir is its directory in the project; empty for a role from the requirements.
 	dir string
 }
 
-// set the content of a run, or of onDelete, with these variables.
+// set sets the content of a run, or of onDelete, with variables.
 func (p part) set(in *mapping, vars map[string]any, comments ...string) {
 	play := newMapping()
 
@@ -146,12 +147,12 @@ func (p part) set(in *mapping, vars map[string]any, comments ...string) {
 	in.set("playbookInline", textOf([]*mapping{play}), comments...)
 }
 
-// setState makes a variable tell a run of the deletion.
+// setState sets the state variable of a run.
 func setState(run *mapping, name string, present, absent any, comment string) {
 	run.set("stateVariable", newMapping().set("name", name).set("present", present).set("absent", absent), comment)
 }
 
-// keep what a run has made when its XR is deleted.
+// keep sets onDelete of a run to Keep.
 func keep(run *mapping, comment string) {
 	run.set("onDelete", newMapping().set("policy", "Keep"), comment)
 }

@@ -15,10 +15,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// files of a directory, by their paths below it.
+// files has the texts of files in a directory, by their relative paths.
 type files map[string]string
 
-// filesIn a directory whose paths match. What is no file, as a link that leads nowhere, is as good as missing.
+// filesIn reads the files in a directory with paths that match a regular expression. It skips entries that cannot be
+// read and are not regular files, such as broken symbolic links.
 func filesIn(dir, paths string) (files, error) {
 	all, root, match := files{}, os.DirFS(dir), regexp.MustCompile(paths)
 
@@ -40,9 +41,10 @@ func filesIn(dir, paths string) (files, error) {
 	return all, errors.Wrapf(err, "cannot read %s", dir)
 }
 
-// decode a YAML file, if it is there.
+// decode decodes a YAML file, if it exists.
 func (f files) decode(name string, into any) error {
-	// Specifications are read one by one, each as if it were a document: what aliases make of the whole has a limit here.
+	// The limit for the expansion of aliases holds for each call of Decode. UnmarshalYAML calls it for each
+	// specification, so the file is first decoded as a whole.
 	err := yaml.Unmarshal([]byte(f[name]), new(any))
 	if err == nil {
 		err = yaml.Unmarshal([]byte(f[name]), into)
@@ -51,7 +53,7 @@ func (f files) decode(name string, into any) error {
 	return errors.Wrapf(inYAML(err), "cannot read %s", name)
 }
 
-// documents in a YAML file, as JSON; none if it is not there.
+// documents returns the documents in a YAML file as JSON; none if the file does not exist.
 func (f files) documents(name string) ([]any, error) {
 	var all []any
 
@@ -69,13 +71,13 @@ func (f files) documents(name string) ([]any, error) {
 	return all, nil
 }
 
-// has a directory with files.
+// has is true for a directory with files.
 func (f files) has(dir string) bool {
 	return slices.ContainsFunc(manifest.SortedKeys(f),
 		func(name string) bool { return strings.HasPrefix(name, dir+"/") })
 }
 
-// mentions a word: the first file, or none.
+// mentions returns the first file that contains a word; "" for none.
 func (f files) mentions(text string) string {
 	word := regexp.MustCompile(`(^|\W)` + regexp.QuoteMeta(text) + `(\W|$)`)
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// propertyOf an XR that an option among others becomes. Kubernetes users expect maxSize for max_size. Options keep
-// their names if these would be the same.
+// propertyOf returns the name in camel case of the field of an XR for an option of a role: maxSize for max_size. It
+// returns the name of the option if another option would have the same field.
 func propertyOf(name string, all []Option) string {
 	p := camelCase(name)
 
@@ -18,10 +18,10 @@ func propertyOf(name string, all []Option) string {
 	return p
 }
 
-// word of a name.
-var word = regexp.MustCompile(`[^A-Za-z0-9]+`)
+// separators matches the characters between words.
+var separators = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// camelCase of a name: http_port becomes httpPort.
+// camelCase converts a name to camel case: http_port becomes httpPort.
 func camelCase(name string) string {
 	p := pascalCase(name)
 	if p == "" {
@@ -31,9 +31,9 @@ func camelCase(name string) string {
 	return strings.ToLower(p[:1]) + p[1:]
 }
 
-// pascalCase of a name: web_site becomes WebSite.
+// pascalCase converts a name to Pascal case: web_site becomes WebSite.
 func pascalCase(name string) string {
-	words := strings.Fields(word.ReplaceAllString(name, " "))
+	words := strings.Fields(separators.ReplaceAllString(name, " "))
 	for i, w := range words {
 		words[i] = strings.ToUpper(w[:1]) + w[1:]
 	}

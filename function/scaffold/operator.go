@@ -16,10 +16,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 )
 
-// WriteOperator writes the documents for a project of the Operator SDK in a directory: for each of its watches, or of
-// those of other files, an XRD, a Composition and a ProviderConfig; for a kind of Kubernetes itself a WatchOperation in
-// place of the first two. Source is where git has the project, as ansible-galaxy has it: URL,VERSION. Without one the
-// project is on a Galaxy server.
+// WriteOperator returns the documents for a project of the Operator SDK in a directory. Each watch of its watches.yaml,
+// or of other files, becomes an XRD, a Composition and a ProviderConfig. A watch of a kind of Kubernetes itself becomes
+// a WatchOperation and a ProviderConfig. source is the git repository of the project as URL,VERSION; if it is empty,
+// the project is on a Galaxy server.
 func WriteOperator(dir string, watches []string, source string) ([]validate.File, error) {
 	if len(watches) == 0 {
 		watches = []string{filepath.Join(dir, "watches.yaml")}
@@ -69,7 +69,7 @@ func WriteOperator(dir string, watches []string, source string) ([]validate.File
 	return documentsOf(files)
 }
 
-// files of a watch.
+// files returns the documents for the watch.
 func (r *operatorRun) files() ([]file, error) {
 	r.name = r.crd.name()
 	dir := r.crd.text("names", "plural")
@@ -79,7 +79,7 @@ func (r *operatorRun) files() ([]file, error) {
 	case r.isKubernetes():
 		plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind(r.GroupVersionKind))
 		dir = plural.Resource
-		// Other projects may watch the kind, too.
+		// The name has the project, since other projects may watch the same kind.
 		r.name = r.slug() + "-" + strings.TrimSuffix(dir+"."+r.Group, ".")
 		r.object = "required.watched"
 	default:
@@ -108,15 +108,15 @@ type operatorRun struct {
 
 	// crd is nil for a kind of Kubernetes itself.
 	crd crd
-	// name of the documents.
+	// name is the name of the documents.
 	name string
-	// object is the expression for what is watched.
+	// object is the expression for the watched object.
 	object string
-	// own is true once some content is the project's own.
+	// own is true when a role or playbook of the project itself is used.
 	own bool
 }
 
-// run of the content.
+// run returns the run for the watch.
 func (r *operatorRun) run() (*mapping, error) {
 	run := newMapping().set("name", camelCase(r.Kind))
 
@@ -170,8 +170,8 @@ func (r *operatorRun) run() (*mapping, error) {
 // isSecret is true for a watch of Secrets.
 func (r *operatorRun) isSecret() bool { return r.Kind == "Secret" && r.Group == "" }
 
-// whole object, its spec and its name, as variables of the names that operators give them, if content
-// has these.
+// whole adds the variables in which an operator passes the whole object, its spec and its name, if the content uses
+// them.
 func (r *operatorRun) whole(vars *mapping) {
 	const names = "ansible_operator_meta"
 
@@ -190,7 +190,7 @@ func (r *operatorRun) whole(vars *mapping) {
 	}
 }
 
-// parameters are the fields of the spec as variables.
+// parameters adds varsFrom for the fields of the spec.
 func (r *operatorRun) parameters(run *mapping) {
 	from := newMapping().set("value", "${xr.spec}")
 
@@ -218,7 +218,7 @@ func (r *operatorRun) parameters(run *mapping) {
 	run.set("varsFrom", []*mapping{from.some("exclude", exclude)}, all...)
 }
 
-// variables that the known fields of the spec become, with the fields.
+// variables returns the declared fields of the spec, by the variables that they become.
 func (r *operatorRun) variables() map[string]string {
 	all := map[string]string{}
 	path := []string{"schema", "openAPIV3Schema", "properties", "spec", "properties"}
@@ -234,7 +234,7 @@ func (r *operatorRun) variables() map[string]string {
 	return all
 }
 
-// part of a content.
+// part returns the role or playbook of a content.
 func (r *operatorRun) part(c content) (p part, err error) {
 	switch {
 	case (c.Role == "") == (c.Playbook == ""):
@@ -250,7 +250,7 @@ func (r *operatorRun) part(c content) (p part, err error) {
 	return p, err
 }
 
-// content of a run. It returns the variables that are left for the run.
+// content sets the content and onDelete of a run. It returns the other variables of the watch.
 func (r *operatorRun) content(run *mapping) (map[string]any, error) {
 	present, err := r.part(r.watch.content)
 	if err != nil {
@@ -287,11 +287,11 @@ func (r *operatorRun) content(run *mapping) (map[string]any, error) {
 		return nil, err
 	}
 
-	// What the finalizer says takes variables away from the run.
+	// Variables of the finalizer are not variables of the run.
 	return without(r.Vars, manifest.SortedKeys(f.Vars)...), nil
 }
 
-// elsewhere says what the project refers to that only the operator has.
+// elsewhere returns comments about the surroundings of an operator that the project refers to, and that a run lacks.
 func (r *operatorRun) elsewhere() comments {
 	var all comments
 
@@ -312,8 +312,8 @@ func (r *operatorRun) elsewhere() comments {
 	return all
 }
 
-// state is the variable that tells content of the deletion, and its value while the object is there; no value if
-// there is no such variable.
+// state returns the variable that tells the content about the deletion, and its value while the object exists. The
+// value is empty if there is no such variable.
 func (r *operatorRun) state(present part) (name, value string) {
 	names := manifest.SortedKeys(r.Finalizer.Vars)
 	if len(names) != 1 {
@@ -324,7 +324,7 @@ func (r *operatorRun) state(present part) (name, value string) {
 	absent, _ := r.Finalizer.Vars[name].(string)
 	_, field := r.variables()[name]
 
-	// The variable wins over a field, which would be of no effect with any other meaning.
+	// A field of the spec with the name of the variable would have no effect, unless it means the state, too.
 	if absent == "" || field && absent != "absent" {
 		return "", ""
 	}
@@ -345,7 +345,7 @@ func (r *operatorRun) state(present part) (name, value string) {
 	return name, value
 }
 
-// both contents: what runs while an object is there, and what runs when it is deleted.
+// both sets the content of a run, and other content or variables for onDelete.
 func (r *operatorRun) both(run *mapping, present, absent part, comments []string) error {
 	vars := r.Finalizer.Vars
 	names := manifest.SortedKeys(vars)
@@ -368,7 +368,7 @@ func (r *operatorRun) both(run *mapping, present, absent part, comments []string
 	return nil
 }
 
-// composition of the XRs, with the run.
+// composition returns the Composition with the run.
 func (r *operatorRun) composition(run *mapping) *mapping {
 	all := comments{"What " + r.at + ", becomes."}
 	stored := manifest.Text(r.crd.stored(), "name")
@@ -395,7 +395,7 @@ func (r *operatorRun) composition(run *mapping) *mapping {
 	return compositionOf(r.name, schema.GroupVersionKind{Group: r.Group, Version: stored, Kind: r.Kind}, in, all...)
 }
 
-// watchOperation for objects of Kubernetes' own kinds, which no XRD can define.
+// watchOperation returns the WatchOperation for a kind of Kubernetes itself, which no XRD can define.
 func (r *operatorRun) watchOperation(run *mapping) *mapping {
 	watched := newMapping().
 		set("apiVersion", schema.GroupVersion{Group: r.Group, Version: r.Version}.String()).
@@ -418,8 +418,7 @@ func (r *operatorRun) watchOperation(run *mapping) *mapping {
 			"Operations are an alpha feature of Crossplane, and Crossplane needs the right to read these objects.")
 }
 
-// config of the run: where its content comes from, and what it may do in the cluster, which is what the operator
-// might.
+// config returns the configuration of the run: the source of its content, and the service account of the operator.
 func (r *operatorRun) config() *mapping {
 	namespace, name := r.serviceAccount()
 	comment := "The operator's own. "
@@ -455,7 +454,7 @@ func (r *operatorRun) config() *mapping {
 	return configOf(r.crd.isCluster(), r.name, spec, "Where the content comes from, and what it may do in the cluster.")
 }
 
-// escape is a copy of a literal value, in which nothing is an expression.
+// escape returns a copy of a literal value in which ${ does not begin an expression.
 func escape(v any) any {
 	return manifest.WithLeaves(v, func(leaf any) any {
 		if s, ok := leaf.(string); ok {

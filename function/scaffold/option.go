@@ -15,45 +15,42 @@ const (
 	typeStr   = "str"
 )
 
-// scalars are the types of schemas for those of options.
+// scalars has the OpenAPI type for each scalar type of options.
 var scalars = map[string]string{ //nolint:gochecknoglobals // Go has no constant maps.
 	typeStr: "string", "path": "string", "json": "string", "jsonarg": "string",
 	typeInt: "integer", typeFloat: "number", typeBool: "boolean",
 }
 
-// preserve is what a schema says of fields that it does not have.
+// preserve is the field of a schema that allows unknown fields.
 const preserve = "x-kubernetes-preserve-unknown-fields"
 
 // An Option is a variable of a role, or a key in one.
 type Option struct {
-	// Name as the role calls it.
+	// Name is the name of the variable or key.
 	Name string `yaml:"-"`
-	// Property of an XR that it becomes. Below another option it has the name that content knows.
+	// Property is the name of the field of an XR. For an option in another option, it is Name.
 	Property string `yaml:"-"`
-	// Type as argument specifications have it: str, list, dict, bool, int,
-	// float, path, raw, jsonarg, json, bytes, or bits.
+	// Type is the type in the argument specification: str, list, dict, bool, int, float, path, raw, jsonarg, json,
+	// bytes, or bits.
 	Type string `yaml:"type"`
-	// Elements is the type of a list's elements; empty when it is not told.
+	// Elements is the type of the elements of a list; empty when it is unknown.
 	Elements string `yaml:"elements"`
-	// Required options must be there.
+	// Required is true for an option without which the role does not run.
 	Required bool `yaml:"required"`
-	// Secret options must not be shown.
+	// Secret is true for an option with a secret value.
 	Secret bool `yaml:"no_log"`
-	// Choices are the values that there are; of a list, those of its elements.
+	// Choices are the allowed values of the option, or of the elements of a list.
 	Choices []any `yaml:"-"`
-	// Default as the role has it; nil when there is none that does not depend
-	// on other variables.
-	Default any `yaml:"-"`
-	// Description of the option.
+	// Default is the default of the role; nil for none, and for one that depends on other variables.
+	Default     any    `yaml:"-"`
 	Description string `yaml:"-"`
-	// Options in a dict, or in each dict of a list.
+	// Options are the keys of a dict, or of each dict in a list.
 	Options optionSpecs `yaml:"options"`
-	// Notes are what else the role says of the option, which XRDs cannot.
+	// Notes are remarks about the option that an XRD cannot express.
 	Notes []string `yaml:"-"`
 }
 
-// element is the type of what choices and options are of: that of a list's elements, or of
-// the option.
+// element returns the type to which choices and options apply: Elements of a list, and Type of another option.
 func (o *Option) element() *string {
 	if o.Type == typeList {
 		return &o.Elements
@@ -62,7 +59,7 @@ func (o *Option) element() *string {
 	return &o.Type
 }
 
-// setDefault of an option, or say that only the role has it.
+// setDefault sets the default of an option. If the default does not fit, it adds a note instead.
 func (o *Option) setDefault(v any) {
 	if v == nil || o.Secret {
 		return
@@ -76,15 +73,15 @@ func (o *Option) setDefault(v any) {
 	o.Notes = append(o.Notes, "the role sets its default: "+oneLine(v))
 }
 
-// fit a value to the schema of the option, as Ansible would convert it; false when that
-// cannot be, or when the value is a template.
+// fit converts a value to the schema of the option, as Ansible would. It returns false when that is impossible, or when
+// the value is a template.
 func (o *Option) fit(v any) (any, bool) {
 	value, of := asJSON(v), object(asJSON(schemaOf(*o)))
 	if value == nil || isTemplate(v) {
 		return nil, false
 	}
 
-	// Nothing merges a default: what is empty stays.
+	// A default is not merged, so Convert keeps an empty one.
 	of["x-kubernetes-map-type"] = "atomic"
 
 	out, err := schema.NewConverter(of).Convert(value)
@@ -92,7 +89,8 @@ func (o *Option) fit(v any) (any, bool) {
 	return out, err == nil
 }
 
-// setProperties that options become, in their order. Secret ones are left out: an XR is not protected as a Secret is.
+// setProperties adds the schemas of options to m, in their order. Secret options are left out, since an XR is not
+// protected like a Secret.
 func (m *mapping) setProperties(options []Option) *mapping {
 	var required []string
 
@@ -113,7 +111,7 @@ func (m *mapping) setProperties(options []Option) *mapping {
 	return m.set("properties", properties).some("required", required)
 }
 
-// schemaOf an option.
+// schemaOf returns the OpenAPI schema of an option.
 func schemaOf(o Option) *mapping {
 	s := newMapping().some("description", o.Description)
 
@@ -148,7 +146,7 @@ func schemaOf(o Option) *mapping {
 	return s
 }
 
-// exampleOf values for options: all that are required.
+// exampleOf returns example values for the required options.
 func exampleOf(options []Option) *mapping {
 	m := newMapping()
 

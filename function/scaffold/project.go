@@ -15,27 +15,27 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// home is where an operator's image has the project.
+// home is the directory of the project in the image of an operator.
 const home = "/opt/ansible"
 
-// identifier is a part of the full name of a role or playbook.
+// identifier matches a part of the full name of a role or playbook.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// A project is the directory of an operator. With its galaxy.yml it is a collection, for
-// both have their roles in roles and their playbooks in playbooks.
+// A project is the directory of an operator. With a galaxy.yml it is also a collection, since both have directories
+// roles and playbooks.
 type project struct {
 	dir string
-	// source is where git has it; empty if it is on a Galaxy server.
+	// source is its git repository as URL,VERSION; empty if it is on a Galaxy server.
 	source string
 	// collection is namespace.name; empty without a galaxy.yml.
 	collection string
-	// requirements are those of its requirements.yml.
+	// requirements has the content of requirements.yml.
 	requirements map[string]any
-	// config are the manifests of the operator, and its requirements; code is its roles and playbooks.
+	// config has the manifests of the operator and its requirements, and code its roles and playbooks.
 	config, code files
 }
 
-// loadProject in a directory.
+// loadProject reads the project in a directory.
 func loadProject(dir, source string) (project, error) {
 	p := project{source: source, requirements: map[string]any{}}
 
@@ -68,7 +68,7 @@ func loadProject(dir, source string) (project, error) {
 	return p, err
 }
 
-// collectionIn a directory, as its galaxy.yml has it: namespace.name; empty without one.
+// collectionIn returns namespace.name from the galaxy.yml in a directory; empty without one.
 func collectionIn(dir string) (string, error) {
 	var galaxy struct{ Namespace, Name string }
 
@@ -89,17 +89,17 @@ func collectionIn(dir string) (string, error) {
 	return galaxy.Namespace + "." + galaxy.Name, nil
 }
 
-// slug is the name of the project as part of the name of an object.
+// slug returns the name of the project in a form that the names of objects can contain.
 func (p project) slug() string {
 	name := cmp.Or(p.collection, filepath.Base(p.dir))
-	return strings.Trim(word.ReplaceAllString(strings.ToLower(name), "-"), "-")
+	return strings.Trim(separators.ReplaceAllString(strings.ToLower(name), "-"), "-")
 }
 
-// relative path of a role or playbook in the project.
+// relative returns the path of a role or playbook relative to the project.
 func (p project) relative(name string) (string, error) {
 	local, ok := strings.CutPrefix(name, home+"/")
 	if !ok && filepath.IsAbs(name) {
-		local, _ = filepath.Rel(p.dir, name) // Both are absolute.
+		local, _ = filepath.Rel(p.dir, name) // Rel never fails for two absolute paths.
 	}
 
 	if !filepath.IsLocal(local) {
@@ -109,7 +109,7 @@ func (p project) relative(name string) (string, error) {
 	return path.Clean(filepath.ToSlash(local)), nil
 }
 
-// role is that of a watch. One that requirements bring has no directory.
+// role returns the role of a watch, in the project or from the requirements.
 func (p project) role(name string) (part, error) {
 	local, err := p.relative(name)
 	if err != nil {
@@ -133,7 +133,7 @@ func (p project) role(name string) (part, error) {
 	return part{}, errors.Errorf("cannot find the role %s in the directory roles of the project", name)
 }
 
-// playbook is that of a watch.
+// playbook returns the playbook of a watch.
 func (p project) playbook(name string) (part, error) {
 	local, err := p.relative(name)
 	if err != nil {
@@ -154,7 +154,7 @@ func (p project) playbook(name string) (part, error) {
 	return part{field: fieldPlaybook, name: full, dir: path.Dir(local)}, err
 }
 
-// fullName of a role or playbook of the project: that in its collection.
+// fullName returns the full name of a role or playbook in the collection of the project.
 func (p project) fullName(below, local string) (string, error) {
 	parts := strings.Split(strings.TrimPrefix(local, below+"/"), "/")
 
@@ -176,7 +176,7 @@ func (p project) fullName(below, local string) (string, error) {
 	return p.collection + "." + strings.Join(parts, "."), nil
 }
 
-// requires is true for a role that the requirements bring.
+// requires is true for a role in the requirements.
 func (p project) requires(role string) bool {
 	return slices.ContainsFunc(listOf(p.requirements, "roles"), func(item any) bool {
 		name, _ := item.(string)
@@ -184,8 +184,8 @@ func (p project) requires(role string) bool {
 	})
 }
 
-// allRequirements are those of the project, and the project itself where its content is
-// used: from a source, or by its name from where Galaxy is.
+// allRequirements returns the requirements of the project as YAML. If own, they have the project itself, too: its git
+// repository, or else its name on a Galaxy server.
 func (p project) allRequirements(own bool) string {
 	all := maps.Clone(p.requirements)
 
@@ -211,20 +211,19 @@ func (p project) allRequirements(own bool) string {
 	return textOf(all)
 }
 
-// reported are the fields of the status of a kind that tasks of the project set with the
-// module k8s_status.
+// reported returns the status fields of a kind that tasks of the project set with the module k8s_status.
 func (p project) reported(kind string) []string {
 	names := map[string]bool{}
 
 	for name := range p.code {
-		documents, _ := p.code.documents(name) // Templates and the like are no YAML.
+		documents, _ := p.code.documents(name) // Files that are not YAML, such as templates, have no tasks.
 		statusFields(documents, kind, names)
 	}
 
 	return manifest.SortedKeys(names)
 }
 
-// statusFields adds the fields that tasks set for a kind.
+// statusFields adds the status fields that tasks set for a kind to names.
 func statusFields(v any, kind string, names map[string]bool) {
 	switch v := v.(type) {
 	case []any:
@@ -245,10 +244,10 @@ func statusFields(v any, kind string, names map[string]bool) {
 	}
 }
 
-// serviceAccount of the operator: its namespace and name, by what kustomize makes of them.
+// serviceAccount returns the namespace and name of the operator's service account after kustomize; empty when unknown.
 func (p project) serviceAccount() (namespace, name string) {
 	first := func(file string) map[string]any {
-		documents, _ := p.config.documents(file) // What cannot be read is as good as missing.
+		documents, _ := p.config.documents(file) // A file that cannot be read counts as missing.
 		return object(slices.Concat(documents, []any{nil})[0])
 	}
 

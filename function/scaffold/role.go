@@ -17,28 +17,27 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// entryPointMain is the entry point of a role that is there without asking.
+// entryPointMain is the default entry point of a role.
 const entryPointMain = "main"
 
-// A Role is what a role says of itself.
+// A Role is an Ansible role.
 type Role struct {
-	// Name as Ansible calls it: namespace.collection.role or namespace.role.
+	// Name is its full name: namespace.collection.role or namespace.role.
 	Name string
-	// EntryPoint is the file of tasks, without its extension.
+	// EntryPoint is the name of the file with its tasks, without an extension.
 	EntryPoint string
-	// Description of the role; empty when there is none.
+	// Description is empty when there is none.
 	Description string
-	// Options are its variables, in the order in which they were written.
+	// Options are its variables, in the order of the file.
 	Options []Option
-	// Documented is false when the options are a guess from the defaults of the
-	// role.
+	// Documented is true for options from argument specifications, and false for options guessed from defaults.
 	Documented bool
-	// Aware is true if a file of the role names the variable that tells it of a deletion.
+	// Aware is true if a file of the role uses the variable with the state, by which it knows about a deletion.
 	Aware bool
 }
 
-// Install what the requirements in a file bring for a role, below a directory.
-// It returns the role's directory.
+// Install installs the requirements in a file with ansible-galaxy below a directory. It returns the directory of a role
+// in them.
 func Install(ctx context.Context, role, requirements, dir string) (string, error) {
 	galaxy, err := exec.LookPath("ansible-galaxy")
 	if err != nil {
@@ -55,7 +54,7 @@ func Install(ctx context.Context, role, requirements, dir string) (string, error
 	}
 
 	cmd := exec.CommandContext(ctx, galaxy, kind, "install", "-r", requirements, "-p", dir)
-	// What is installed elsewhere already is to be in the directory, too.
+	// Without these paths, ansible-galaxy would skip collections and roles that are installed elsewhere.
 	cmd.Env = append(os.Environ(), "ANSIBLE_COLLECTIONS_PATH="+dir, "ANSIBLE_ROLES_PATH="+dir)
 
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -69,7 +68,7 @@ func Install(ctx context.Context, role, requirements, dir string) (string, error
 	return found, nil
 }
 
-// Load the role in a directory. An empty name is found out from the directory.
+// Load reads the role in a directory. If the name is empty, it follows from the directory.
 func Load(dir, name, entryPoint string) (Role, error) {
 	f, err := filesIn(dir, `^(defaults|handlers|meta|tasks|templates|vars)/`)
 	if err != nil {
@@ -112,18 +111,19 @@ func Load(dir, name, entryPoint string) (Role, error) {
 	}
 
 	if roles := filepath.Dir(dir); filepath.Base(roles) == "roles" {
-		project, _ := filesIn(filepath.Dir(roles), `(^|/)(group|host)_vars/`) // What cannot be read tells nothing.
+		project, _ := filesIn(filepath.Dir(roles), `(^|/)(group|host)_vars/`) // Files that cannot be read are ignored.
 		role.yield(project)
 	}
 
 	return role, errors.Wrapf(err, "cannot understand the role %s", role.Name)
 }
 
-// yield to files with variables of groups and hosts: the value of an XR would win over that of the project.
+// yield removes the defaults of options that group_vars or host_vars of the project set: in an XRD, they would win over
+// the values of the project.
 func (r *Role) yield(project files) {
 	for _, file := range manifest.SortedKeys(project) {
 		vars := map[string]any{}
-		_ = project.decode(file, &vars) // Files that are encrypted tell nothing.
+		_ = project.decode(file, &vars) // Encrypted files are ignored.
 
 		for i := range r.Options {
 			o := &r.Options[i]
@@ -136,7 +136,7 @@ func (r *Role) yield(project files) {
 	}
 }
 
-// nameOf the role in a directory: its full name as far as there is one.
+// nameOf returns the full name of the role in a directory, or the name of the directory if it has none.
 func nameOf(dir string, f files) string {
 	base := filepath.Base(dir)
 

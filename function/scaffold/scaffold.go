@@ -1,9 +1,9 @@
-// Package scaffold writes XRDs, Compositions and configurations for what runs Ansible already: Load reads a role from a
-// directory, which Install has fetched with ansible-galaxy if need be, and Write makes the documents. For a project
-// of the Operator SDK, WriteOperator makes the documents for its kinds.
+// Package scaffold writes XRDs, Compositions and configurations for existing Ansible content. Load reads a role, which
+// Install fetches with ansible-galaxy, and Write returns its documents. WriteOperator returns the documents for the
+// kinds of an Ansible operator.
 //
-// Only the command function-ansible scaffold calls it. Nothing is written that package validate finds a mistake in.
-// The command is part of the program that the image serves with, so that it writes what that version reads.
+// The command function-ansible scaffold calls it. The same program is the function, so that the documents fit its
+// version. Package validate checks them before they are written.
 package scaffold
 
 import (
@@ -20,25 +20,25 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 )
 
-// version of the API that is written.
+// version is the version of the XRs.
 const version = "v1alpha1"
 
-// FileXR is the file of the example, which the API server only knows when it knows the XRD.
+// FileXR is the file with an example of an XR. It can be applied only after the XRD.
 const FileXR = "xr.yaml"
 
-// A Config says what to write, by flags of the command.
+// A Config has the flags for a role.
 type Config struct {
 	Group  string `default:"platform.example.org"                             help:"Group of the API."`
 	Kind   string `help:"Kind of the XR; that of the role's name by default."`
 	Plural string `help:"Plural of the kind."`
 	Scope  string `default:"Namespaced"                                       enum:"Namespaced,Cluster"        help:"Scope of the XR: ${enum}."`
 
-	// Requirements that bring the role, as the text of a requirements.yml.
+	// Requirements is the text of a requirements.yml with the role.
 	Requirements string `kong:"-"`
 }
 
-// Write the documents for a role: the XRD, the Composition, the ProviderConfig
-// where there are requirements, and an XR.
+// Write returns the documents for a role: the XRD, the Composition, a configuration if there are requirements, and an
+// example of an XR.
 func Write(role Role, c Config) ([]validate.File, error) {
 	base := role.Name[strings.LastIndex(role.Name, ".")+1:]
 
@@ -101,34 +101,33 @@ func Write(role Role, c Config) ([]validate.File, error) {
 	return documentsOf(append(written, file{FileXR, s.xr()}))
 }
 
-// A scaffold for a role.
+// A scaffold has the documents for a role in progress.
 type scaffold struct {
 	Config
 
 	role Role
 	kind schema.GroupVersionKind
-	// name of the XRD, of the Composition and of the configuration.
+	// name is the name of the XRD, of the Composition and of the configuration.
 	name string
-	// run of the role.
+	// run is the run of the role.
 	run *mapping
-	// state is the name of the option that says whether what the role makes is to be
-	// there; empty when there is none.
+	// state is the name of the option with the values present and absent; empty for none.
 	state string
-	// options that an XR has: all but the state, and those that it cannot give the role.
+	// options are the options that fields of the XR set.
 	options []Option
-	// left are the others, and why.
+	// left has comments about options that are left out.
 	left []string
 }
 
 func (c Config) isCluster() bool { return c.Scope == "Cluster" }
 
-// isState is true for an option that says whether what the role makes is to be there.
+// isState is true for an option such as state, with the choices present and absent.
 func (o *Option) isState() bool {
 	return (o.Name == "state" || strings.HasSuffix(o.Name, "_state")) && slices.Contains(o.Choices, any("present")) &&
 		slices.Contains(o.Choices, any("absent"))
 }
 
-// definition of the XR.
+// definition returns the XRD.
 func (s *scaffold) definition() *mapping {
 	spec := newMapping().some("description", s.role.Description).set("type", "object").setProperties(s.options)
 
@@ -153,7 +152,7 @@ func (s *scaffold) definition() *mapping {
 			set("schema", newMapping().set("openAPIV3Schema", openAPI))}), comment)
 }
 
-// content that is run: a role, or one of its entry points.
+// content sets the content of the run: the role, or one of its entry points.
 func (s *scaffold) content() {
 	all := comments{"Without inventories the role runs on localhost, in the provider's pod."}
 	all.say(s.state == "" && s.role.Aware,
@@ -179,7 +178,7 @@ func (s *scaffold) content() {
 	}
 }
 
-// secrets come from a Secret, not from the XR.
+// secrets adds a file of variables from a Secret for the secret options.
 func (s *scaffold) secrets() {
 	var names []string
 
@@ -211,7 +210,7 @@ func (s *scaffold) secrets() {
 		"The role must not show "+strings.Join(names, ", ")+": put it as YAML into this key of a Secret.")
 }
 
-// vars are the options that an XR has.
+// vars adds variables for the options that fields of the XR set.
 func (s *scaffold) vars() {
 	vars := newMapping()
 
@@ -229,7 +228,7 @@ func (s *scaffold) vars() {
 	s.run.some("vars", vars, "Variables that the XR leaves out keep the defaults of the role.")
 }
 
-// notes on an option and those below it, as comments.
+// notes returns comments about an option and the options in it.
 func notes(o Option) []string {
 	lines := slices.Clone(o.Notes)
 
@@ -255,7 +254,7 @@ func notes(o Option) []string {
 	return lines
 }
 
-// xr that asks for as little as it can.
+// xr returns an example of an XR with only the required fields.
 func (s *scaffold) xr() *mapping {
 	metadata := newMapping()
 	if !s.isCluster() {

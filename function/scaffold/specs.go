@@ -26,7 +26,7 @@ type spec struct {
 // markup of Ansible's documentation: C(code), O(option=value), and the like.
 var markup = regexp.MustCompile(`\b(?:[BCEIMOPV]|RV)\(([^()]*)\)`)
 
-// described is the text of a node, a string or a list of strings, without Ansible's markup.
+// described returns the text of a node, a string or a list of strings, without Ansible's markup.
 func described(n yaml.Node) string {
 	var all []string
 
@@ -39,7 +39,7 @@ func described(n yaml.Node) string {
 	return strings.Join(all, "\n")
 }
 
-// specsIn a role by entry point; empty when it has none.
+// specsIn returns the argument specifications of a role by entry point; empty when it has none.
 func specsIn(f files) (map[string]spec, error) {
 	for _, name := range []string{"argument_specs.yml", "argument_specs.yaml", "main.yml", "main.yaml"} {
 		meta := struct {
@@ -54,7 +54,7 @@ func specsIn(f files) (map[string]spec, error) {
 	return nil, nil
 }
 
-// optionSpecs are options in the order in which their specifications are written.
+// optionSpecs are options in the order of the file.
 type optionSpecs []Option
 
 // UnmarshalYAML reads a mapping of specifications.
@@ -71,7 +71,7 @@ func (all *optionSpecs) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// read the specification of an option.
+// read reads the specification of an option.
 func (o *Option) read(n *yaml.Node) error {
 	type optionSpec struct {
 		*Option `yaml:",inline"`
@@ -80,7 +80,7 @@ func (o *Option) read(n *yaml.Node) error {
 		Default     yaml.Node   `yaml:"default"`
 		Description yaml.Node   `yaml:"description"`
 
-		// Others are what an XRD cannot say, among others.
+		// Others has the other fields of the specification, some of which an XRD cannot express.
 		Others map[string]any `yaml:",inline"`
 	}
 
@@ -115,8 +115,8 @@ func (o *Option) read(n *yaml.Node) error {
 	return err
 }
 
-// nest makes a dict of what has options, or a list of these, where the type is missing or str. Ansible ignores the
-// options of other types: they are left out.
+// nest sets the type of an option with options, or of its elements, to dict if it is missing or str. Ansible ignores
+// the options of other types, which are left out.
 func (o *Option) nest() {
 	switch kind := o.element(); {
 	case len(o.Options) == 0 || *kind == typeDict:
@@ -128,7 +128,7 @@ func (o *Option) nest() {
 	}
 }
 
-// choicesOf a type. Those of strings are what is written, be it a number.
+// choicesOf returns choices of a type. Choices of strings may be written without quotes, as numbers for example.
 func choicesOf(nodes []yaml.Node, kind string) ([]any, error) {
 	var out []any
 
@@ -149,10 +149,10 @@ func choicesOf(nodes []yaml.Node, kind string) ([]any, error) {
 	return out, nil
 }
 
-// mainDefaults of a role are in a file or in several.
+// mainDefaults matches the files with the defaults of a role: defaults/main.yml, or files in defaults/main.
 var mainDefaults = regexp.MustCompile(`^defaults/main(/[^/]+)?\.ya?ml$`)
 
-// defaultsIn the role at a prefix of paths, as options of the types that the values have.
+// defaultsIn returns the defaults of the role at a prefix of paths as options. Their types are those of the values.
 func defaultsIn(f files, role string) ([]Option, error) {
 	var options []Option
 
@@ -175,8 +175,7 @@ func defaultsIn(f files, role string) ([]Option, error) {
 	return options, nil
 }
 
-// guess options from a mapping of defaults. Variables that begin with _ are the
-// role's own.
+// guess returns options for a mapping of defaults. Variables that begin with _ are internal to the role.
 func guess(n *yaml.Node) []Option {
 	var options []Option
 
@@ -186,7 +185,7 @@ func guess(n *yaml.Node) []Option {
 			continue
 		}
 
-		v, _ := valueOf(value) // What cannot be read is left to the role.
+		v, _ := valueOf(value) // An unreadable value gets no default in the XRD.
 		o := Option{Name: key.Value, Property: key.Value, Description: comment(key.HeadComment)}
 		o.Type, o.Elements = typeOf(withBooleans(value))
 		o.Secret = value.Tag == "!vault" || (o.Type == typeStr || o.Type == typeRaw) && isSecret(o.Name)
@@ -198,19 +197,19 @@ func guess(n *yaml.Node) []Option {
 	return options
 }
 
-// isSecret guesses from a name.
+// isSecret is true for the name of an option that is probably secret.
 func isSecret(name string) bool {
 	return slices.ContainsFunc([]string{"password", "passphrase", "secret", "token", "private_key", "api_key"},
 		func(word string) bool { return strings.HasSuffix(name, word) })
 }
 
-// types of options by the tags of their values. What has another tag, such as null, may be of any type.
+// types has types of options by the tags of their defaults. A default with another tag, such as null, has no type.
 var types = map[string]string{ //nolint:gochecknoglobals // Go has no constant maps.
 	"!!bool": typeBool, "!!str": typeStr, "!unsafe": typeStr, "!!int": typeInt, "!!float": typeFloat,
 	"!!map": typeDict, "!!seq": typeList,
 }
 
-// typeOf a value, and of its elements. What depends on other variables may be of any type.
+// typeOf returns the types of a value and of its elements: raw, any type, for a template.
 func typeOf(n *yaml.Node) (kind, elements string) {
 	kind = types[n.ShortTag()]
 	if kind == "" || kind == typeStr && isTemplate(n.Value) {
@@ -229,8 +228,8 @@ func typeOf(n *yaml.Node) (kind, elements string) {
 	return kind, elements
 }
 
-// comment without its marks. What is above an empty line is about something
-// else.
+// comment returns the last paragraph of a comment without its marks. Paragraphs above it are usually not about the
+// variable.
 func comment(s string) string {
 	paragraphs := strings.Split(s, "\n\n")
 	text := regexp.MustCompile(`(?m)^[# ]+`).ReplaceAllString(paragraphs[len(paragraphs)-1], "")
@@ -238,7 +237,7 @@ func comment(s string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// valueOf a node, in which plain words such as yes and off are booleans, as they are to Ansible.
+// valueOf returns the value of a node. Words such as yes and off without quotes are booleans, as they are for Ansible.
 func valueOf(n *yaml.Node) (any, error) {
 	var v any
 	if err := withBooleans(n).Decode(&v); err != nil {
@@ -248,7 +247,7 @@ func valueOf(n *yaml.Node) (any, error) {
 	return v, nil
 }
 
-// withBooleans is a copy of a node with the booleans of YAML 1.1.
+// withBooleans returns a copy of a node with the booleans of YAML 1.1.
 func withBooleans(n *yaml.Node) *yaml.Node {
 	words := map[string]string{"yes": "true", "on": "true", "no": "false", "off": "false"}
 	out := *n
@@ -265,7 +264,7 @@ func withBooleans(n *yaml.Node) *yaml.Node {
 	return &out
 }
 
-// isTemplate is true when there is Jinja2 anywhere in a value.
+// isTemplate is true for a value that contains Jinja2.
 func isTemplate(v any) bool {
 	text := oneLine(v)
 	return strings.Contains(text, "{{") || strings.Contains(text, "{%")

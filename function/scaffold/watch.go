@@ -15,8 +15,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 )
 
-// A watch is an entry of an operator's watches.yaml: a kind, and what runs for its
-// objects.
+// A watch is an entry of an operator's watches.yaml: a kind, and the content that runs for its objects.
 //
 // See https://sdk.operatorframework.io/docs/building-operators/ansible/reference/watches.
 type watch struct {
@@ -34,29 +33,28 @@ type watch struct {
 	MarkUnsafe              *bool                     `json:"markUnsafe"`
 	Blacklist               []metav1.GroupVersionKind `json:"blacklist"`
 	Selector                *metav1.LabelSelector     `json:"selector"`
-	// Dependents are watched in any scope.
+	// Clusterwide is ignored: the provider watches dependents in any scope.
 	Clusterwide any `json:"watchClusterScopedResources"`
 
-	// at is where it is written: a file, and an index in it.
+	// at is the position for messages: the index, the file and the kind.
 	at string
 }
 
-// content of a watch or of its finalizer: one of a role and a playbook, or neither.
+// A content is the content of a watch or of its finalizer: a role, a playbook, or neither.
 type content struct {
 	Role     string         `json:"role"`
 	Playbook string         `json:"playbook"`
 	Vars     map[string]any `json:"vars"`
 }
 
-// A finalizer says what runs when an object is deleted.
+// A finalizer has the content that runs when an object is deleted.
 type finalizer struct {
 	content `json:",inline"`
 
 	Name string `json:"name"`
 }
 
-// loadWatches of a file. An operator replaces references to its environment in the
-// file, and so does this function.
+// loadWatches reads a watches.yaml. Like an operator, it expands environment variables in the file.
 func loadWatches(file string) ([]watch, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -77,7 +75,7 @@ func loadWatches(file string) ([]watch, error) {
 			missing = append(missing, name)
 		}
 
-		return "${" + name + "}" // As in a regular expression.
+		return "${" + name + "}" // For example a $ in a regular expression.
 	})
 
 	if len(missing) > 0 {
@@ -85,7 +83,7 @@ func loadWatches(file string) ([]watch, error) {
 			strings.Join(missing, ", "))
 	}
 
-	// As the operator does, this reads names in any case.
+	// Like the operator, this ignores the case of names.
 	var watches []watch
 	if err := syaml.UnmarshalStrict([]byte(text), &watches); err != nil {
 		return nil, errors.Wrapf(inYAML(err), "cannot read %s", name)
@@ -102,27 +100,26 @@ func loadWatches(file string) ([]watch, error) {
 	return watches, nil
 }
 
-// isKubernetes is true for a kind that Kubernetes itself has.
+// isKubernetes is true for a kind of Kubernetes itself.
 func (w *watch) isKubernetes() bool {
 	return !strings.Contains(w.Group, ".") || strings.HasSuffix(w.Group, ".k8s.io")
 }
 
-// is an option, true unless it is set to false.
+// is returns the value of an option with the default true.
 func is(option *bool) bool { return option == nil || *option }
 
-// variable is the name of the variable with the object as it is.
+// variable returns the name of the variable in which an operator passes the whole object.
 func (w *watch) variable() string {
 	return strings.NewReplacer(".", "_", "-", "_").Replace("_" + w.Group + "_" + strings.ToLower(w.Kind))
 }
 
-// period between runs while nothing changes. That of an operator is 10 hours if nothing else is said.
+// period returns the time between runs without changes. The default of operators is 10 hours.
 func (w *watch) period() string {
 	period := cmp.Or(w.ReconcilePeriod.Duration, 10*time.Hour).String()
 	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(period)
 }
 
-// condition is the expression that is true for an object that the watch selects;
-// empty for all objects.
+// condition returns an expression that is true for the objects that the watch selects; empty for all objects.
 func (w *watch) condition(object string) (string, error) {
 	selector, err := metav1.LabelSelectorAsSelector(w.Selector)
 	if err != nil {

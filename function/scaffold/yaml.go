@@ -12,19 +12,19 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// object is a value that is an object; nil if it is none.
+// object returns a value as an object; nil if it is none.
 func object(v any) map[string]any {
 	o, _ := v.(map[string]any)
 	return o
 }
 
-// listOf what is at a path of an object; nil if it is no list.
+// listOf returns the list at a path of an object; nil if there is none.
 func listOf(o map[string]any, path ...string) []any {
 	l, _ := manifest.Nested(o, path...).([]any)
 	return l
 }
 
-// goWords are what readers of YAML and JSON say in terms of Go, with the terms of YAML.
+// goWords has patterns of messages of parsers with terms of Go, and their replacements.
 var goWords = []struct{ of, is string }{ //nolint:gochecknoglobals // Go has no constant lists.
 	{`yaml: unmarshal errors:\n +|error unmarshaling JSON: while decoding JSON: json: `, ""},
 	{`cannot unmarshal (?:!!)?(.*) into (?:Go value of type )?`, "cannot read $1 as "},
@@ -33,7 +33,7 @@ var goWords = []struct{ of, is string }{ //nolint:gochecknoglobals // Go has no 
 	{`(?m)( as | type )(?:map\[string\]\S+(?: {})?|\w+\.\w+)$`, "${1}mapping"},
 }
 
-// inYAML is an error of a reader of YAML, in terms of YAML.
+// inYAML returns an error of a parser without terms of Go.
 func inYAML(err error) error {
 	if err == nil {
 		return nil
@@ -56,7 +56,7 @@ func newMapping() *mapping {
 	return &mapping{Node: yaml.Node{Kind: yaml.MappingNode}}
 }
 
-// set a key to a value, below a comment if there is one.
+// set adds a key with a value, and comments above it.
 func (m *mapping) set(key string, v any, comments ...string) *mapping {
 	k := &yaml.Node{}
 	k.SetString(key)
@@ -66,7 +66,7 @@ func (m *mapping) set(key string, v any, comments ...string) *mapping {
 	return m
 }
 
-// some sets a key to a value that is not empty.
+// some adds a key with a value, unless the value is empty.
 func (m *mapping) some(key string, v any, comments ...string) *mapping {
 	if n := nodeOf(v); len(n.Content) > 0 || n.Value != "" && n.Tag != "!!null" {
 		m.set(key, v, comments...)
@@ -75,7 +75,7 @@ func (m *mapping) some(key string, v any, comments ...string) *mapping {
 	return m
 }
 
-// add the fields of an object, in the order of their names.
+// add adds the fields of an object, sorted by name.
 func (m *mapping) add(o map[string]any) *mapping {
 	for _, name := range manifest.SortedKeys(o) {
 		m.set(name, o[name])
@@ -84,7 +84,7 @@ func (m *mapping) add(o map[string]any) *mapping {
 	return m
 }
 
-// nodeOf a JSON value, of mappings, and of lists of those.
+// nodeOf returns the node of a JSON value, a mapping or a list of mappings.
 func nodeOf(v any) *yaml.Node {
 	n := &yaml.Node{}
 
@@ -103,7 +103,7 @@ func nodeOf(v any) *yaml.Node {
 			n.SetString(err.Error())
 		}
 
-		// An expression such as ${a ? "x" : "y"} would be no YAML.
+		// Without quotes, an expression such as ${a ? "x" : "y"} is not valid YAML.
 		if strings.HasPrefix(n.Value, "${") {
 			n.Style = yaml.DoubleQuotedStyle
 		}
@@ -112,20 +112,20 @@ func nodeOf(v any) *yaml.Node {
 	return n
 }
 
-// comments on a field.
+// comments are the comments above a field.
 type comments []string
 
-// say a comment when it is needed.
+// say adds a comment if it is needed.
 func (c *comments) say(needed bool, comment string) {
 	if needed {
 		*c = append(*c, comment)
 	}
 }
 
-// width of comments.
+// width is the width of comments.
 const width = 90
 
-// commentOf lines, wrapped.
+// commentOf returns lines as a comment, wrapped.
 func commentOf(lines []string) string {
 	var out []string
 
@@ -147,7 +147,7 @@ func commentOf(lines []string) string {
 	return strings.Join(out, "\n")
 }
 
-// textOf a value in YAML.
+// textOf returns a value as YAML.
 func textOf(v any) string {
 	b := &strings.Builder{}
 	e := yaml.NewEncoder(b)
@@ -161,13 +161,13 @@ func textOf(v any) string {
 	return b.String()
 }
 
-// asJSON is a value as JSON has it; nil for one that JSON cannot have, such as infinity.
+// asJSON returns a value as JSON; nil for a value that JSON does not have, such as infinity.
 func asJSON(v any) (out any) {
 	_ = syaml.Unmarshal([]byte(textOf(v)), &out)
 	return out
 }
 
-// oneLine of a value, for a comment.
+// oneLine returns a value as YAML in one line, for a comment.
 func oneLine(v any) string {
 	n := nodeOf(v)
 	n.Style = yaml.FlowStyle
