@@ -13,7 +13,7 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 )
 
-// The author of an XR chooses values, and nothing else.
+// TestAttacks has XRs that try to choose more than values.
 func TestAttacks(t *testing.T) {
 	const (
 		from = `
@@ -66,73 +66,73 @@ runs:
 		spec   string
 		want   string
 	}{
-		"Connection":       {reason: "It runs commands in the provider.", input: from, spec: `parameters: {ansible_connection: local}`, want: `varsFrom[0]: "ansible_connection" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"SSHArguments":     {reason: "So do these.", input: from, spec: `parameters: {ansible_ssh_common_args: -oProxyCommand=id}`, want: `varsFrom[0]: "ansible_ssh_common_args" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"ByConversion":     {reason: "A name may become one only when it is converted.", input: from, spec: `parameters: {ansibleConnection: local}`, want: `varsFrom[0]: "ansible_connection" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"ProviderMeta":     {reason: "It tells content whether to remove what it made.", input: from, spec: `parameters: {ansible_provider_meta: {managed_resource: {state: absent}}}`, want: `varsFrom[0]: "ansible_provider_meta" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"Magic":            {reason: "Ansible's own knowledge of hosts cannot be replaced.", input: from, spec: `parameters: {hostvars: {}}`, want: `varsFrom[0]: "hostvars" cannot be the name of a variable: it has a meaning to Ansible`},
-		"NoIdentifier":     {reason: "A name is a name, not a template, nor a line of the condition.", input: from, spec: `parameters: {"{{ x }}\nother: is fine": 1}`, want: `varsFrom[0]: "{{_x_}}\nother:_is_fine" cannot be the name of a variable: it must be an identifier`},
-		"Collision":        {reason: "Which of two values counts is not left to chance.", input: from, spec: `parameters: {maxSize: 1, max_size: 2}`, want: `varsFrom[0]: "maxSize" and "max_size" both become "max_size"`},
-		"NoObject":         {reason: "Only objects have fields.", input: from, spec: `parameters: [a]`, want: `varsFrom[0]: must be an object, each field of which is a variable`},
-		"HostIsOption":     {reason: "An address is an argument of ssh.", input: vars, spec: `host: "-oProxyCommand=id"`, want: `vars.ansible_host: "-oProxyCommand=id" is not the address of a host`},
-		"UserIsOption":     {reason: "So is a user.", input: vars, spec: `host: a, user: "x\" ProxyCommand=\"id"`, want: `vars.ansible_user: "x\" ProxyCommand=\"id" is not the name of a user`},
-		"PortIsText":       {reason: "A port is a number.", input: vars, spec: `host: a, port: "22 -oProxyCommand=id"`, want: `vars.ansible_port: "22 -oProxyCommand=id" is not the number of a port`},
-		"InventoryOption":  {reason: "The name of a host is an argument of ssh, too.", input: hosts, spec: `hosts: ["-oProxyCommand=id"]`, want: `inventories[0].yaml.all.hosts[0]: "-oProxyCommand=id" cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'`},
-		"InventoryRange":   {reason: "A range of hosts makes the provider run out of memory.", input: hosts, spec: `hosts: {"a[1:99999999]": {}}`, want: `inventories[0].yaml.all.hosts: "a[1:99999999]" cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'`},
-		"InventoryOwn":     {reason: "The provider is not a target.", input: hosts, spec: `hosts: [localhost]`, want: `inventories[0].yaml.all.hosts[0]: "localhost" cannot be the name of a host: it is the provider itself, where a run without an inventory works`},
-		"InventoryLoop":    {reason: "Nor by another of its names.", input: hosts, spec: `hosts: [LOCALHOST.]`, want: `inventories[0].yaml.all.hosts[0]: "LOCALHOST." cannot be the name of a host: it is the provider itself, where a run without an inventory works`},
-		"InventoryIPv6":    {reason: "Systems have more of them in /etc/hosts.", input: hosts, spec: `hosts: [ip6-localhost]`, want: `inventories[0].yaml.all.hosts[0]: "ip6-localhost" cannot be the name of a host: it is the provider itself, where a run without an inventory works`},
-		"AddressOwn":       {reason: "Some actions do without a connection where an address is the provider's: synchronize would write its files.", input: vars, spec: `host: 127.0.0.1`, want: `vars.ansible_host: "127.0.0.1" is the address of the provider itself, where a run without an inventory works`},
-		"AddressOwnIPv6":   {reason: "There are several of them.", input: vars, spec: `host: "::1"`, want: `vars.ansible_host: "::1" is the address of the provider itself, where a run without an inventory works`},
-		"AddressMapped":    {reason: "And many ways to write them.", input: vars, spec: `host: "::ffff:127.0.0.1"`, want: `vars.ansible_host: "::ffff:127.0.0.1" is the address of the provider itself, where a run without an inventory works`},
-		"AddressAny":       {reason: "No address is the own one, too.", input: vars, spec: `host: 0.0.0.0`, want: `vars.ansible_host: "0.0.0.0" is the address of the provider itself, where a run without an inventory works`},
-		"ForgedLine":       {reason: "A name that is quoted in the condition adds no line to it.", input: hosts, spec: `hosts: {"a\nother: is fine": {b: {}, "-": 1}}`, want: `inventories[0].yaml.all.hosts: "a\nother: is fine" cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'` + "\n" + `app: inventories[0].yaml.all.hosts.a other: is fine: "-" cannot be the name of a variable: it must be an identifier`},
-		"MapIsOption":      {reason: "An address in a map of hosts is an argument of ssh, too.", input: hosts, spec: `hosts: {a: {ansible_host: "-oProxyCommand=id"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_host: "-oProxyCommand=id" is not the address of a host`},
-		"MapIsTemplate":    {reason: "It is an address, not a template.", input: hosts, spec: `hosts: {a: {ansible_host: "{{ 1 }}"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_host: "{{ 1 }}" is not the address of a host`},
-		"MapIsTwo":         {reason: "It is one word.", input: hosts, spec: `hosts: {a: {ansible_host: "a -oProxyCommand=id"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_host: "a -oProxyCommand=id" is not the address of a host`},
-		"MapIsLines":       {reason: "It is one line.", input: hosts, spec: `hosts: {a: {ansible_host: "a\n"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_host: "a\n" is not the address of a host`},
-		"MapOwn":           {reason: "It is not the provider's.", input: hosts, spec: `hosts: {a: {ansible_host: localhost}}`, want: `inventories[0].yaml.all.hosts.a.ansible_host: "localhost" is the address of the provider itself, where a run without an inventory works`},
-		"MapUser":          {reason: "A user is an argument of ssh.", input: hosts, spec: `hosts: {a: {ansible_user: "-l root"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_user: "-l root" is not the name of a user`},
-		"MapPort":          {reason: "A port is a number.", input: hosts, spec: `hosts: {a: {ansible_port: "22"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_port: "22" is not the number of a port`},
-		"MapPortRange":     {reason: "There are 65535 of them.", input: hosts, spec: `hosts: {a: {ansible_port: 65536}}`, want: `inventories[0].yaml.all.hosts.a.ansible_port: 65536 is not the number of a port`},
-		"MapPassword":      {reason: "What follows a password is read by what it starts.", input: hosts, spec: `hosts: {a: {ansible_become_password: "x\nimport os"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_become_password: a password is one line of text`},
-		"MapArguments":     {reason: "All else that Ansible knows of a connection runs commands.", input: hosts, spec: `hosts: {a: {ansible_ssh_args: -oProxyCommand=id}}`, want: `inventories[0].yaml.all.hosts.a: "ansible_ssh_args" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"MapExecutable":    {reason: "So does this.", input: hosts, spec: `hosts: {a: {ansible_ssh_executable: /bin/sh}}`, want: `inventories[0].yaml.all.hosts.a: "ansible_ssh_executable" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"MapInterpreter":   {reason: "And this.", input: hosts, spec: `hosts: {a: {ansible_python_interpreter: /bin/sh}}`, want: `inventories[0].yaml.all.hosts.a: "ansible_python_interpreter" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"GroupIsOption":    {reason: "The variables of a group are those of its hosts.", input: children, spec: `groups: {a: {vars: {ansible_host: -oProxyCommand=id}}}`, want: `inventories[0].yaml.all.children.a.vars: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"TakesHost":        {reason: "A host of the Composition, which has a password, stays where it is.", input: literal, spec: `nodes: {gateway: {ansible_host: evil.example}}`, want: taken("nodes.hosts", "gateway")},
-		"TakesRange":       {reason: "So does one of a range.", input: literal, spec: `nodes: [web07]`, want: taken("nodes.hosts[0]", "web07")},
-		"TakesListed":      {reason: "So does one of a list.", input: literal, spec: `name: db`, want: taken("listed.hosts[1]", "db")},
-		"TakesGroup":       {reason: "A group of the Composition has its hosts only.", input: literal, spec: `groups: {inner: {hosts: [a]}}`, want: taken("nodes.children", "inner")},
-		"HostIsGroup":      {reason: "A host with the name of a group would be selected like it.", input: literal, spec: `nodes: [infra]`, want: taken("nodes.hosts[0]", "infra")},
-		"GroupIsHost":      {reason: "And the other way round.", input: literal, spec: `groups: {gateway: {}}`, want: taken("nodes.children", "gateway")},
-		"HostIsAll":        {reason: "No host is all of them.", input: literal, spec: `nodes: [all]`, want: taken("nodes.hosts[0]", "all")},
-		"ComputedMoves":    {reason: "A host that another expression computes stays where it is.", input: computed, spec: `nodes: {gw1: {ansible_host: evil.example}}`, want: again("nodes.hosts", "gw1", "infra.hosts")},
-		"ComputedAdds":     {reason: "It has the variables that it has.", input: computed, spec: `nodes: {plain: {a: 1}}`, want: again("nodes.hosts", "plain", "infra.hosts")},
-		"ComputedJoins":    {reason: "It is in no group that might give it others.", input: computed, spec: `name: gw1`, want: again("listed.hosts[0]", "gw1", "infra.hosts")},
-		"ComputedGroup":    {reason: "A computed group has its hosts only.", input: computed, spec: `groups: {racks: {hosts: [a]}}`, want: again("nodes.children", "racks", "infra.children")},
-		"ComputedNested":   {reason: "So has one in another one.", input: computed, spec: `groups: {a: {children: {racks: {}}}}`, want: again("nodes.children.a.children", "racks", "infra.children")},
-		"ComputedBoth":     {reason: "No host is called like a group.", input: computed, spec: `nodes: [racks]`, want: again("nodes.hosts[0]", "racks", "infra.children")},
-		"ComputedBothWays": {reason: "And no group like a host.", input: computed, spec: `groups: {plain: {}}`, want: again("nodes.children", "plain", "infra.hosts")},
-		"TakesIdentifier":  {reason: "Ansible may make this of the name of a group.", input: literal, spec: `groups: {data_bases: {hosts: [a]}}`, want: taken("nodes.children", "data_bases")},
-		"GroupMoves":       {reason: "A group may have hosts from elsewhere.", input: literal, spec: `vars: {ansible_port: 22}`, want: `inventories[0].yaml.one.vars: "ansible_port" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"LiteralMoves":     {reason: "So may a host that the Composition names.", input: literal, spec: `one: {ansible_host: evil.example}`, want: `inventories[0].yaml.one.hosts.node: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"FromAddress":      {reason: "As a variable of the whole run it would lead all hosts to one.", input: from, spec: `parameters: {ansible_host: a}`, want: `varsFrom[0]: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"AddressNumber":    {reason: "An address may be a number.", input: vars, spec: `host: "2130706433"`, want: `vars.ansible_host: "2130706433" is the address of the provider itself, where a run without an inventory works`},
-		"AddressHex":       {reason: "It may be several, in any notation.", input: vars, spec: `host: 0x7f.1`, want: `vars.ansible_host: "0x7f.1" is the address of the provider itself, where a run without an inventory works`},
-		"AddressOctal":     {reason: "This one is 127.0.0.1.", input: vars, spec: `host: 0177.0.0.1`, want: `vars.ansible_host: "0177.0.0.1" is the address of the provider itself, where a run without an inventory works`},
-		"AddressZero":      {reason: "To ssh it is the own machine.", input: hosts, spec: `hosts: ["0"]`, want: `inventories[0].yaml.all.hosts[0]: "0" cannot be the name of a host: it is the provider itself, where a run without an inventory works`},
-		"InventoryVars":    {reason: "Computed variables of hosts have the same rules.", input: hosts, spec: `hosts: {a: {ansible_connection: local}}`, want: `inventories[0].yaml.all.hosts.a: "ansible_connection" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
-		"InventoryGroup":   {reason: "The name of a group is an identifier.", input: children, spec: `groups: {"!all": {}}`, want: `inventories[0].yaml.all.children: "!all" cannot be the name of a group: it must be an identifier`},
-		"InventoryPlugin":  {reason: "An inventory must not become the configuration of a plugin.", input: children, spec: `groups: {plugin: {}}`, want: `inventories[0].yaml.all.children: "plugin" cannot be the name of a group: it makes Ansible take the inventory for the configuration of a plugin`},
-		"InventoryUnknown": {reason: "A group has known parts only.", input: children, spec: `groups: {a: {plugin: x}}`, want: `inventories[0].yaml.all.children.a: a group has hosts, vars and children only, not "plugin"`},
-		"InventoryShape":   {reason: "An inventory has a shape.", input: children, spec: `groups: {a: {hosts: [1], vars: x}}`, want: "inventories[0].yaml.all.children.a.hosts[0]: must be the name of a host\napp: inventories[0].yaml.all.children.a.vars: must be an object"},
-		"OtherNamespace":   {reason: "A name cannot lead out of the namespace.", input: secret, spec: `secret: ../other/secret`, want: `varFiles[0].secretKeyRef.name: "../other/secret" cannot be the name of an object`},
-		"AddressIsNumber":  {reason: "What is shown is what was written.", input: vars, spec: "host: 5", want: "vars.ansible_host: 5 is not the address of a host"},
-		"NotAName":         {reason: "A name is a string.", input: secret, spec: `secret: {name: x}`, want: `varFiles[0].secretKeyRef.name: {"name":"x"} cannot be the name of an object`},
-		"Label":            {reason: "What the API server would refuse stops the whole XR.", input: "\nruns:\n- {name: app, role: a.b.c, labels: {a: \"${xr.spec.a}\"}}\n", spec: `a: "x y"`, want: `labels.a: "x y" cannot be the value of a label`},
-		"RequiredAll":      {reason: "A selector without labels selects everything.", input: "\nrequiredResources: {all: {apiVersion: v1, kind: Secret, matchLabels: {team: \"${xr.spec.?team}\"}}}\nruns:\n- {name: app, role: a.b.c, vars: {a: \"${required.all}\"}}\n", spec: `a: b`, want: `requiredResources.all.matchLabels: no label is set, and all resources would match`},
-		"RequiredName":     {reason: "Nor can a name of what is required.", input: "\nrequiredResources: {settings: {apiVersion: v1, kind: ConfigMap, matchName: settings, namespace: platform}, network: {apiVersion: v1, kind: ConfigMap, matchName: \"${xr.spec.network}\"}}\nruns:\n- {name: app, role: a.b.c, vars: {a: \"${required.network}\", b: \"${required.settings}\"}}\n", spec: `network: "*"`, want: `requiredResources.network.matchName: "*" cannot be the name of an object`},
+		"Connection":       {reason: "ansible_connection could run commands in the provider.", input: from, spec: `parameters: {ansible_connection: local}`, want: `varsFrom[0]: "ansible_connection" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"SSHArguments":     {reason: "Arguments of ssh could run commands in the provider.", input: from, spec: `parameters: {ansible_ssh_common_args: -oProxyCommand=id}`, want: `varsFrom[0]: "ansible_ssh_common_args" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"ByConversion":     {reason: "A name is checked after its conversion to snake case.", input: from, spec: `parameters: {ansibleConnection: local}`, want: `varsFrom[0]: "ansible_connection" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"ProviderMeta":     {reason: "The state tells the content whether to remove what it has created.", input: from, spec: `parameters: {ansible_provider_meta: {managed_resource: {state: absent}}}`, want: `varsFrom[0]: "ansible_provider_meta" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"Magic":            {reason: "Magic variables cannot be replaced.", input: from, spec: `parameters: {hostvars: {}}`, want: `varsFrom[0]: "hostvars" cannot be the name of a variable: it has a meaning to Ansible`},
+		"NoIdentifier":     {reason: "The name of a variable is an identifier: it is neither a template nor a line of the condition.", input: from, spec: `parameters: {"{{ x }}\nother: is fine": 1}`, want: `varsFrom[0]: "{{_x_}}\nother:_is_fine" cannot be the name of a variable: it must be an identifier`},
+		"Collision":        {reason: "Two names that become the same after the conversion are refused.", input: from, spec: `parameters: {maxSize: 1, max_size: 2}`, want: `varsFrom[0]: "maxSize" and "max_size" both become "max_size"`},
+		"NoObject":         {reason: "A value of varsFrom must be an object.", input: from, spec: `parameters: [a]`, want: `varsFrom[0]: must be an object, each field of which is a variable`},
+		"HostIsOption":     {reason: "An address becomes an argument of ssh, so it must not be an option.", input: vars, spec: `host: "-oProxyCommand=id"`, want: `vars.ansible_host: "-oProxyCommand=id" is not the address of a host`},
+		"UserIsOption":     {reason: "A user becomes an argument of ssh, so it must not be an option.", input: vars, spec: `host: a, user: "x\" ProxyCommand=\"id"`, want: `vars.ansible_user: "x\" ProxyCommand=\"id" is not the name of a user`},
+		"PortIsText":       {reason: "A port must be a number.", input: vars, spec: `host: a, port: "22 -oProxyCommand=id"`, want: `vars.ansible_port: "22 -oProxyCommand=id" is not the number of a port`},
+		"InventoryOption":  {reason: "The name of a host becomes an argument of ssh, so it must not be an option.", input: hosts, spec: `hosts: ["-oProxyCommand=id"]`, want: `inventories[0].yaml.all.hosts[0]: "-oProxyCommand=id" cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'`},
+		"InventoryRange":   {reason: "A large range of hosts would exhaust the memory of the provider.", input: hosts, spec: `hosts: {"a[1:99999999]": {}}`, want: `inventories[0].yaml.all.hosts: "a[1:99999999]" cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'`},
+		"InventoryOwn":     {reason: "The provider itself is not a target.", input: hosts, spec: `hosts: [localhost]`, want: `inventories[0].yaml.all.hosts[0]: "localhost" cannot be the name of a host: it is the provider itself, where a run without an inventory works`},
+		"InventoryLoop":    {reason: "Another form of localhost is the provider, too.", input: hosts, spec: `hosts: [LOCALHOST.]`, want: `inventories[0].yaml.all.hosts[0]: "LOCALHOST." cannot be the name of a host: it is the provider itself, where a run without an inventory works`},
+		"InventoryIPv6":    {reason: "Another name of localhost in /etc/hosts is the provider, too.", input: hosts, spec: `hosts: [ip6-localhost]`, want: `inventories[0].yaml.all.hosts[0]: "ip6-localhost" cannot be the name of a host: it is the provider itself, where a run without an inventory works`},
+		"AddressOwn":       {reason: "Some actions work without a connection if the address is local: synchronize would write files of the provider.", input: vars, spec: `host: 127.0.0.1`, want: `vars.ansible_host: "127.0.0.1" is the address of the provider itself, where a run without an inventory works`},
+		"AddressOwnIPv6":   {reason: "The IPv6 loopback address is the provider, too.", input: vars, spec: `host: "::1"`, want: `vars.ansible_host: "::1" is the address of the provider itself, where a run without an inventory works`},
+		"AddressMapped":    {reason: "A loopback address mapped to IPv6 is the provider, too.", input: vars, spec: `host: "::ffff:127.0.0.1"`, want: `vars.ansible_host: "::ffff:127.0.0.1" is the address of the provider itself, where a run without an inventory works`},
+		"AddressAny":       {reason: "The unspecified address is the provider, too.", input: vars, spec: `host: 0.0.0.0`, want: `vars.ansible_host: "0.0.0.0" is the address of the provider itself, where a run without an inventory works`},
+		"ForgedLine":       {reason: "A name in a message of the condition does not add a line to the condition.", input: hosts, spec: `hosts: {"a\nother: is fine": {b: {}, "-": 1}}`, want: `inventories[0].yaml.all.hosts: "a\nother: is fine" cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'` + "\n" + `app: inventories[0].yaml.all.hosts.a other: is fine: "-" cannot be the name of a variable: it must be an identifier`},
+		"MapIsOption":      {reason: "An address in a map of hosts must not be an option of ssh.", input: hosts, spec: `hosts: {a: {ansible_host: "-oProxyCommand=id"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_host: "-oProxyCommand=id" is not the address of a host`},
+		"MapIsTemplate":    {reason: "An address in a map of hosts must not be a template.", input: hosts, spec: `hosts: {a: {ansible_host: "{{ 1 }}"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_host: "{{ 1 }}" is not the address of a host`},
+		"MapIsTwo":         {reason: "An address in a map of hosts must be one word.", input: hosts, spec: `hosts: {a: {ansible_host: "a -oProxyCommand=id"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_host: "a -oProxyCommand=id" is not the address of a host`},
+		"MapIsLines":       {reason: "An address in a map of hosts must be one line.", input: hosts, spec: `hosts: {a: {ansible_host: "a\n"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_host: "a\n" is not the address of a host`},
+		"MapOwn":           {reason: "An address in a map of hosts must not be the provider.", input: hosts, spec: `hosts: {a: {ansible_host: localhost}}`, want: `inventories[0].yaml.all.hosts.a.ansible_host: "localhost" is the address of the provider itself, where a run without an inventory works`},
+		"MapUser":          {reason: "A user in a map of hosts must not be an option of ssh.", input: hosts, spec: `hosts: {a: {ansible_user: "-l root"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_user: "-l root" is not the name of a user`},
+		"MapPort":          {reason: "A port in a map of hosts must be a number.", input: hosts, spec: `hosts: {a: {ansible_port: "22"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_port: "22" is not the number of a port`},
+		"MapPortRange":     {reason: "A port in a map of hosts must be at most 65535.", input: hosts, spec: `hosts: {a: {ansible_port: 65536}}`, want: `inventories[0].yaml.all.hosts.a.ansible_port: 65536 is not the number of a port`},
+		"MapPassword":      {reason: "The program that reads a password would read the lines after it as its input.", input: hosts, spec: `hosts: {a: {ansible_become_password: "x\nimport os"}}`, want: `inventories[0].yaml.all.hosts.a.ansible_become_password: a password is one line of text`},
+		"MapArguments":     {reason: "Arguments of ssh in a map of hosts could run commands in the provider.", input: hosts, spec: `hosts: {a: {ansible_ssh_args: -oProxyCommand=id}}`, want: `inventories[0].yaml.all.hosts.a: "ansible_ssh_args" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"MapExecutable":    {reason: "An executable in a map of hosts could run commands in the provider.", input: hosts, spec: `hosts: {a: {ansible_ssh_executable: /bin/sh}}`, want: `inventories[0].yaml.all.hosts.a: "ansible_ssh_executable" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"MapInterpreter":   {reason: "An interpreter in a map of hosts could run commands in the provider.", input: hosts, spec: `hosts: {a: {ansible_python_interpreter: /bin/sh}}`, want: `inventories[0].yaml.all.hosts.a: "ansible_python_interpreter" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"GroupIsOption":    {reason: "A connection variable of a computed group would apply to all of its hosts.", input: children, spec: `groups: {a: {vars: {ansible_host: -oProxyCommand=id}}}`, want: `inventories[0].yaml.all.children.a.vars: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"TakesHost":        {reason: "A computed host cannot change the address of a literal host, which has a password.", input: literal, spec: `nodes: {gateway: {ansible_host: evil.example}}`, want: taken("nodes.hosts", "gateway")},
+		"TakesRange":       {reason: "A computed host cannot be one of a literal range.", input: literal, spec: `nodes: [web07]`, want: taken("nodes.hosts[0]", "web07")},
+		"TakesListed":      {reason: "A computed host cannot be one of a literal list.", input: literal, spec: `name: db`, want: taken("listed.hosts[1]", "db")},
+		"TakesGroup":       {reason: "A computed group cannot add hosts to a literal group.", input: literal, spec: `groups: {inner: {hosts: [a]}}`, want: taken("nodes.children", "inner")},
+		"HostIsGroup":      {reason: "A computed host cannot have the name of a literal group, which patterns would select.", input: literal, spec: `nodes: [infra]`, want: taken("nodes.hosts[0]", "infra")},
+		"GroupIsHost":      {reason: "A computed group cannot have the name of a literal host.", input: literal, spec: `groups: {gateway: {}}`, want: taken("nodes.children", "gateway")},
+		"HostIsAll":        {reason: "A computed host cannot be called all.", input: literal, spec: `nodes: [all]`, want: taken("nodes.hosts[0]", "all")},
+		"ComputedMoves":    {reason: "A computed host cannot change the address of a host of another expression.", input: computed, spec: `nodes: {gw1: {ansible_host: evil.example}}`, want: again("nodes.hosts", "gw1", "infra.hosts")},
+		"ComputedAdds":     {reason: "A computed host cannot add variables to a host of another expression.", input: computed, spec: `nodes: {plain: {a: 1}}`, want: again("nodes.hosts", "plain", "infra.hosts")},
+		"ComputedJoins":    {reason: "A computed host with variables cannot join another group, which may have other variables.", input: computed, spec: `name: gw1`, want: again("listed.hosts[0]", "gw1", "infra.hosts")},
+		"ComputedGroup":    {reason: "A computed group cannot add hosts to a group of another expression.", input: computed, spec: `groups: {racks: {hosts: [a]}}`, want: again("nodes.children", "racks", "infra.children")},
+		"ComputedNested":   {reason: "A nested computed group cannot have the name of a group of another expression.", input: computed, spec: `groups: {a: {children: {racks: {}}}}`, want: again("nodes.children.a.children", "racks", "infra.children")},
+		"ComputedBoth":     {reason: "A computed host cannot have the name of a computed group.", input: computed, spec: `nodes: [racks]`, want: again("nodes.hosts[0]", "racks", "infra.children")},
+		"ComputedBothWays": {reason: "A computed group cannot have the name of a computed host.", input: computed, spec: `groups: {plain: {}}`, want: again("nodes.children", "plain", "infra.hosts")},
+		"TakesIdentifier":  {reason: "A computed group cannot have the name that Ansible may make of the name of a literal group.", input: literal, spec: `groups: {data_bases: {hosts: [a]}}`, want: taken("nodes.children", "data_bases")},
+		"GroupMoves":       {reason: "Computed names of group variables cannot be connection variables, since the group may have other hosts.", input: literal, spec: `vars: {ansible_port: 22}`, want: `inventories[0].yaml.one.vars: "ansible_port" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"LiteralMoves":     {reason: "Computed names of variables of a literal host cannot be connection variables.", input: literal, spec: `one: {ansible_host: evil.example}`, want: `inventories[0].yaml.one.hosts.node: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"FromAddress":      {reason: "A computed address for the whole run would send all hosts to one.", input: from, spec: `parameters: {ansible_host: a}`, want: `varsFrom[0]: "ansible_host" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"AddressNumber":    {reason: "A loopback address may be one decimal number.", input: vars, spec: `host: "2130706433"`, want: `vars.ansible_host: "2130706433" is the address of the provider itself, where a run without an inventory works`},
+		"AddressHex":       {reason: "A loopback address may be in hexadecimal notation.", input: vars, spec: `host: 0x7f.1`, want: `vars.ansible_host: "0x7f.1" is the address of the provider itself, where a run without an inventory works`},
+		"AddressOctal":     {reason: "A loopback address may be in octal notation.", input: vars, spec: `host: 0177.0.0.1`, want: `vars.ansible_host: "0177.0.0.1" is the address of the provider itself, where a run without an inventory works`},
+		"AddressZero":      {reason: "0 is the local machine for ssh.", input: hosts, spec: `hosts: ["0"]`, want: `inventories[0].yaml.all.hosts[0]: "0" cannot be the name of a host: it is the provider itself, where a run without an inventory works`},
+		"InventoryVars":    {reason: "The names of variables of computed hosts have the same rules.", input: hosts, spec: `hosts: {a: {ansible_connection: local}}`, want: `inventories[0].yaml.all.hosts.a: "ansible_connection" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"InventoryGroup":   {reason: "The computed name of a group must be an identifier.", input: children, spec: `groups: {"!all": {}}`, want: `inventories[0].yaml.all.children: "!all" cannot be the name of a group: it must be an identifier`},
+		"InventoryPlugin":  {reason: "A group named plugin would make the inventory the configuration of a plugin.", input: children, spec: `groups: {plugin: {}}`, want: `inventories[0].yaml.all.children: "plugin" cannot be the name of a group: it makes Ansible take the inventory for the configuration of a plugin`},
+		"InventoryUnknown": {reason: "A computed group has only the fields hosts, vars and children.", input: children, spec: `groups: {a: {plugin: x}}`, want: `inventories[0].yaml.all.children.a: a group has hosts, vars and children only, not "plugin"`},
+		"InventoryShape":   {reason: "The types of a computed inventory are checked.", input: children, spec: `groups: {a: {hosts: [1], vars: x}}`, want: "inventories[0].yaml.all.children.a.hosts[0]: must be the name of a host\napp: inventories[0].yaml.all.children.a.vars: must be an object"},
+		"OtherNamespace":   {reason: "The name of an object must not lead to another namespace.", input: secret, spec: `secret: ../other/secret`, want: `varFiles[0].secretKeyRef.name: "../other/secret" cannot be the name of an object`},
+		"AddressIsNumber":  {reason: "A message has the value as it was written.", input: vars, spec: "host: 5", want: "vars.ansible_host: 5 is not the address of a host"},
+		"NotAName":         {reason: "The name of an object must be a string.", input: secret, spec: `secret: {name: x}`, want: `varFiles[0].secretKeyRef.name: {"name":"x"} cannot be the name of an object`},
+		"Label":            {reason: "The API server would refuse an invalid label, and with it the whole XR.", input: "\nruns:\n- {name: app, role: a.b.c, labels: {a: \"${xr.spec.a}\"}}\n", spec: `a: "x y"`, want: `labels.a: "x y" cannot be the value of a label`},
+		"RequiredAll":      {reason: "A selector without labels would select all resources.", input: "\nrequiredResources: {all: {apiVersion: v1, kind: Secret, matchLabels: {team: \"${xr.spec.?team}\"}}}\nruns:\n- {name: app, role: a.b.c, vars: {a: \"${required.all}\"}}\n", spec: `a: b`, want: `requiredResources.all.matchLabels: no label is set, and all resources would match`},
+		"RequiredName":     {reason: "The name of a required resource must not lead to another namespace.", input: "\nrequiredResources: {settings: {apiVersion: v1, kind: ConfigMap, matchName: settings, namespace: platform}, network: {apiVersion: v1, kind: ConfigMap, matchName: \"${xr.spec.network}\"}}\nruns:\n- {name: app, role: a.b.c, vars: {a: \"${required.network}\", b: \"${required.settings}\"}}\n", spec: `network: "*"`, want: `requiredResources.network.matchName: "*" cannot be the name of an object`},
 	}
 
 	for name, tc := range cases {
@@ -149,19 +149,18 @@ runs:
 	}
 }
 
-// taken is what is said of a computed name that the Composition has, too.
+// taken returns the message about a computed name that the literal inventory has, too.
 func taken(path, name string) string {
 	return fmt.Sprintf("inventories[0].yaml.%s: %q cannot be computed: the inventory has a host or a group of that name", path, name)
 }
 
-// again is what is said of a name that is computed elsewhere, too.
+// again returns the message about a name that another expression computes, too.
 func again(path, name, first string) string {
 	return fmt.Sprintf("inventories[0].yaml.%s: %q cannot be computed again: inventories[0].yaml.%s has it, and only a host with the same variables "+
 		"may be in several places", path, name, first)
 }
 
-// What an XR is large enough for is not done over and over again: all that is
-// done for it has one budget, also where nothing comes out of it.
+// TestWorkIsLimited checks that all expressions for an XR share one budget, even those without a result.
 func TestWorkIsLimited(t *testing.T) {
 	const fields = 20_000
 
@@ -183,13 +182,13 @@ func TestWorkIsLimited(t *testing.T) {
 		t.Errorf("RunFunction(...): want an end of the work, got %.200q", got)
 	}
 
-	// What was done before is not much.
+	// The work before the limit is bounded.
 	if got := len(rsp.GetDesired().GetResources()); got > 100 {
 		t.Errorf("RunFunction(...): want a few runs, got %d", got)
 	}
 }
 
-// Nor is what cannot be computed shown over and over again.
+// TestMessagesAreLimited checks that the messages about values that cannot be computed are limited together.
 func TestMessagesAreLimited(t *testing.T) {
 	const size = 1 << 20
 
@@ -203,7 +202,7 @@ func TestMessagesAreLimited(t *testing.T) {
 	}
 }
 
-// allocated is what a response takes, in MiB.
+// allocated returns the memory that a response allocates, in MiB.
 func allocated(t *testing.T, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, mib uint64) {
 	t.Helper()
 
@@ -218,7 +217,7 @@ func allocated(t *testing.T, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctio
 	return rsp, (after.TotalAlloc - before.TotalAlloc) >> 20
 }
 
-// Nor are values rendered over and over again: what is written for one XR is limited together.
+// TestValuesAreLimited checks that the rendered values for one XR are limited together.
 func TestValuesAreLimited(t *testing.T) {
 	const (
 		values = "the values for this XR are larger than 12 MiB together; compose fewer runs in one XR, or runs with smaller values"
@@ -249,7 +248,7 @@ func TestValuesAreLimited(t *testing.T) {
 	}
 }
 
-// Nor are lists that a set has in each of its runs checked at length: the work for an XR does not count that.
+// The work for an XR does not include the validation of lists, which each member of a set has.
 func TestChecksAreLimited(t *testing.T) {
 	tags := make([]any, 500)
 	for i := range tags {
@@ -265,7 +264,7 @@ func TestChecksAreLimited(t *testing.T) {
 	}
 }
 
-// nested returns groups of an inventory, each in another one. As YAML, that is indented, they take much more than as JSON.
+// nested returns nested groups of an inventory. Their YAML is much larger than JSON because of its indentation.
 func nested(depth int) map[string]any {
 	groups := map[string]any{}
 	for i := range depth {
@@ -275,7 +274,8 @@ func nested(depth int) map[string]any {
 	return groups
 }
 
-// TestDigest has the input of a Composition look like that of another one, whose compiled form would be used.
+// TestDigest has inputs that look like another one, whatever their encoding. With equal digests, the plan of the other
+// input would be used.
 func TestDigest(t *testing.T) {
 	text := strings.Repeat("x", 110)
 

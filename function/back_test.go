@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What comes back on the XR.
+// TestBackOnXR checks the status and the connection details of the XR.
 func TestBackOnXR(t *testing.T) {
 	const (
 		input = `
@@ -23,7 +23,7 @@ connectionDetails:
 		notText  = " is not UTF-8 text, and an expression can use no other; have the content encode it, for example as base64"
 	)
 
-	// The Secret that the run has, which it keeps.
+	// The AnsibleRun has this Secret already, and keeps it.
 	before := strings.NewReplacer("spec: {", "spec: {writeConnectionSecretToRef: {name: before}, ")
 	database, rendered := before.Replace(existing("database", "", "role: a.b.c")), before.Replace(rendered("database", "", "", ""))
 	running := strings.Replace(database, readyOf, "status: {}", 1)
@@ -132,7 +132,7 @@ status:
 	})
 }
 
-// Core would show an error of gRPC that says nothing.
+// Without the check of the size, core would show only an error of gRPC.
 func TestTooLarge(t *testing.T) {
 	const message = "the desired state is 5.2 MiB large, and Crossplane receives 4 MiB at most: compose fewer or smaller AnsibleRuns in one XR"
 

@@ -7,11 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The condition of an XR changes once for each run that comes or goes, and never back: every change of an XR has it
-// composed once more.
+// TestConditionChanges checks that the condition of an XR changes once for each run that is created or removed, and not back:
+// each change of an XR makes core compose it once more.
 func TestConditionChanges(t *testing.T) {
-	// An AnsibleRun from its creation until it is ready: nothing is known of it, then its run goes on, is observed with
-	// conditions of an earlier generation, and succeeds.
+	// An AnsibleRun from its creation until it is ready: without a status, in progress, with conditions of an earlier
+	// generation, and ready.
 	stages := []string{
 		"",
 		"status: {}",

@@ -15,27 +15,27 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// maxCompositions are kept compiled. There is an input for each revision of a
-// Composition that is in use.
+// maxCompositions is how many compiled inputs are cached. Each revision of a Composition in use has an input.
 const maxCompositions = 256
 
-// compiled is an input, or what is wrong with it.
+// A compiled is the plan of an input, and its mistakes.
 type compiled struct {
 	plan *plan.Plan
 	errs field.ErrorList
 }
 
-// A use of an input is what it is compiled for. Of the input and the schema of the XRs it has digests.
+// A use is an input with all that its plan depends on. It is a key of the cache.
 type use struct {
+	// input and schema are digests of the input and the schema of the XR.
 	input, schema [sha256.Size]byte
-	// operation is true for Operations; all else is about XRs.
+	// operation is true for an Operation.
 	operation bool
 	// namespaced is true for namespaced XRs.
 	namespaced bool
 }
 
-// compile an input for a use, with the schema of the XRs if it is known. What was compiled last is kept. The field
-// errors are the mistakes of the input.
+// compile returns the plan of an input for a use, from the cache if possible, and the mistakes in the input. The schema
+// of the XR is nil if it is unknown.
 func (f *Function) compile(in, schema *structpb.Struct, u use) (*plan.Plan, field.ErrorList) {
 	u.schema = digest(schema)
 
@@ -51,11 +51,11 @@ func (f *Function) compile(in, schema *structpb.Struct, u use) (*plan.Plan, fiel
 	return p, errs
 }
 
-// digest of an object. Different objects have different digests.
+// digest returns a digest of an object. Equal objects have equal digests.
 func digest(o *structpb.Struct) [sha256.Size]byte { return sha256.Sum256(appendObject(nil, o)) }
 
-// appendObject appends the bytes of an object. Different objects have different bytes: each text and list begins with
-// its length. JSON takes three times as long.
+// appendObject appends an encoding of an object. The encodings of different objects differ, since each text and list
+// begins with its length. JSON would take three times as long.
 func appendObject(b []byte, o *structpb.Struct) []byte {
 	b = binary.AppendUvarint(append(b, '{'), uint64(len(o.GetFields())))
 	for _, k := range manifest.SortedKeys(o.GetFields()) {

@@ -27,8 +27,8 @@ var (
 
 const deleted = "2026-01-01T00:00:00Z"
 
-// An imitation of core and of the provider, which a session edits. Its objects are by their
-// composition resource names.
+// An imitation imitates core and the provider while a session edits a Composition and an XR. Its objects are by
+// composition resource name.
 type imitation struct {
 	t        *testing.T
 	rnd      *rand.Rand
@@ -37,16 +37,17 @@ type imitation struct {
 
 	input, xr map[string]any
 	exists    map[string]map[string]any
-	// departing is what core has deleted and does not observe any more.
+	// departing are the AnsibleRuns that core has deleted and does not observe any more.
 	departing []map[string]any
-	// lost are those that the XR has lost its references to.
+	// lost are the AnsibleRuns to which the XR has lost its references.
 	lost   map[string]bool
 	serial int
 	paused bool
-	// doubts are the wrong statuses that are left for this time.
+	// doubts is how many wrong statuses the provider may still report.
 	doubts int
 
-	// working is what the provider runs, and applied what it has run last, by the uid of the AnsibleRun.
+	// working has the spec that the provider runs, and applied the one that it has run last, by the UID of the
+	// AnsibleRun.
 	working map[string]edits.Entry
 	applied map[string]string
 
@@ -80,7 +81,7 @@ func merge(a, b map[string]any) map[string]any {
 	return out
 }
 
-// provide does what the provider does next about an AnsibleRun. It is false when that is nothing.
+// provide does the next step of the provider for an AnsibleRun; false when there is none.
 func (s *imitation) provide(o map[string]any, gone func()) bool {
 	uid := metadataOf(o)["uid"].(string)
 	_, going := metadataOf(o)["deletionTimestamp"]
@@ -127,7 +128,7 @@ func (s *imitation) provide(o map[string]any, gone func()) bool {
 	return s.report(o)
 }
 
-// report the status of an AnsibleRun that is as it is to be, for which there may be doubts.
+// report reports the status of an AnsibleRun, which may be wrong for a while, see doubts.
 func (s *imitation) report(o map[string]any) bool {
 	before := fmt.Sprint(o["status"])
 	is := edits.RunOf(o)
@@ -183,7 +184,7 @@ func (s *imitation) status(o map[string]any, ready string, outputs map[string]an
 	}
 }
 
-// request of core.
+// request returns the request of core.
 func (s *imitation) request() *fnv1.RunFunctionRequest {
 	environment := map[string]any{}
 	if v := s.session.Value(edits.OfEnvironment); v != nil {
@@ -217,7 +218,7 @@ func (s *imitation) request() *fnv1.RunFunctionRequest {
 	return req
 }
 
-// answer what is required.
+// answer adds the required resources to a request.
 func (s *imitation) answer(rsp *fnv1.RunFunctionResponse) map[string]*fnv1.Resources {
 	all := map[string]*fnv1.Resources{}
 
@@ -248,7 +249,7 @@ func (s *imitation) answer(rsp *fnv1.RunFunctionResponse) map[string]*fnv1.Resou
 	return all
 }
 
-// respond calls the function until it requires the same as before.
+// respond calls the function until its requirements are stable.
 func (s *imitation) respond(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
 	call := func() *fnv1.RunFunctionResponse {
 		rsp, err := s.function.RunFunction(context.Background(), proto.CloneOf(req))
@@ -284,7 +285,7 @@ func (s *imitation) respond(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRespo
 	return rsp
 }
 
-// compose as core does. It is false when nothing changes.
+// compose composes the XR as core does; false when nothing changes.
 func (s *imitation) compose() bool {
 	if s.paused {
 		return false
@@ -327,7 +328,7 @@ func (s *imitation) compose() bool {
 	return found || before != fmt.Sprint(s.exists)
 }
 
-// dependsOn is true for an AnsibleRun that was rendered after another one.
+// dependsOn is true for an AnsibleRun that was rendered as a dependent of another one.
 func dependsOn(o map[string]any, name string) bool {
 	annotations, _ := metadataOf(o)["annotations"].(map[string]any)
 	on, _ := annotations["ansible.fn.crossplane.io/depends-on"].(string)
@@ -336,7 +337,7 @@ func dependsOn(o map[string]any, name string) bool {
 	return slices.Contains(strings.Split(on, ","), name) || slices.Contains(strings.Split(on, ","), set+"[]")
 }
 
-// check what core is to do.
+// check checks the response.
 func (s *imitation) check(observed map[string]map[string]any, desired map[string]*fnv1.Resource) {
 	for name, o := range observed {
 		if desired[name] != nil || !isRun(o) {
@@ -421,7 +422,7 @@ func (s *imitation) checkTurns(desired map[string]*fnv1.Resource) {
 	}
 }
 
-// checkRun checks an AnsibleRun that core is to apply.
+// checkRun checks a desired AnsibleRun.
 func (s *imitation) checkRun(name string, o map[string]any, ready bool, observed map[string]map[string]any, desired map[string]*fnv1.Resource) {
 	is, uid := edits.RunOf(o), metadataOf(o)["uid"]
 
@@ -467,8 +468,8 @@ func (s *imitation) checkRun(name string, o map[string]any, ready bool, observed
 	}
 }
 
-// apply what the function wants, as core does: what was observed and is not wanted is deleted, and not
-// observed any more.
+// apply applies the desired resources as core does. It deletes observed resources that are not desired, which are not
+// observed any more then.
 func (s *imitation) apply(observed map[string]map[string]any, desired map[string]*fnv1.Resource) {
 	for _, name := range slices.Sorted(maps.Keys(observed)) {
 		if desired[name] == nil {
@@ -482,8 +483,8 @@ func (s *imitation) apply(observed map[string]map[string]any, desired map[string
 	}
 }
 
-// leave takes its label away from an AnsibleRun before it is deleted. A cache may know neither yet.
-// What is no AnsibleRun waits for nothing.
+// leave removes the label of an AnsibleRun and deletes it. The cache of core may not have these changes yet. Other
+// resources are deleted at once.
 func (s *imitation) leave(o map[string]any) {
 	if !isRun(o) {
 		return
@@ -501,8 +502,8 @@ func (s *imitation) leave(o map[string]any) {
 	s.departing = append(s.departing, o)
 }
 
-// departed is the place in departing of an object that is applied since a cache did not know of its deletion; -1 for
-// none.
+// departed returns the index in departing of an object that core applies, since its cache does not have the deletion
+// yet; -1 for none.
 func (s *imitation) departed(o map[string]any) int {
 	return slices.IndexFunc(s.departing, func(d map[string]any) bool { return metadataOf(d)["uid"] == metadataOf(o)["uid"] })
 }
@@ -522,7 +523,7 @@ func (s *imitation) applyOne(name string, o map[string]any) {
 
 	was := s.exists[name]
 
-	// The API server refuses to create an object that is to have a uid.
+	// The API server refuses to create an object with a UID.
 	if was == nil && metadata["uid"] != nil {
 		return
 	}
@@ -559,7 +560,7 @@ func (s *imitation) applyOne(name string, o map[string]any) {
 	}
 }
 
-// owned fields of an object, as a FieldsV1 set.
+// owned returns the fields of an object as a FieldsV1 set.
 func owned(o map[string]any) map[string]any {
 	set := map[string]any{}
 
@@ -573,7 +574,7 @@ func owned(o map[string]any) map[string]any {
 	return set
 }
 
-// live on, one thing after the other. It is false when there is nothing to do.
+// live does the next step of core or the provider; false when there is none.
 func (s *imitation) live() bool {
 	deeds := []func() bool{s.compose}
 
@@ -591,7 +592,7 @@ func (s *imitation) live() bool {
 				return true
 			}
 
-			// A cache knows it at last.
+			// The cache gets the deletion.
 			metadataOf(o)["deletionTimestamp"] = deleted
 
 			return s.provide(o, func() { s.departing = slices.DeleteFunc(s.departing, is) })
@@ -608,7 +609,7 @@ func (s *imitation) live() bool {
 	return done
 }
 
-// Apply the Composition, the XR, or both, and live on for a while.
+// Apply applies the Composition, the XR or both, and lives on for some steps.
 func (s *imitation) Apply(composition, xr bool) {
 	s.serial++
 
@@ -625,9 +626,9 @@ func (s *imitation) Apply(composition, xr bool) {
 	}
 }
 
-// replace the XR.
+// replace replaces the XR.
 func (s *imitation) replace() {
-	// It may be replaced by one without references.
+	// Some replacements have no references.
 	if s.rnd.IntN(5) == 0 {
 		s.session.Notef("  the XR loses its references")
 
@@ -645,16 +646,16 @@ func (s *imitation) replace() {
 	}
 }
 
-// Delete an AnsibleRun by hand.
+// Delete deletes an AnsibleRun as a user does.
 func (s *imitation) Delete(called string) {
 	metadataOf(s.exists[called])["deletionTimestamp"] = deleted
 	s.session.Deleted(edits.RunOf(s.exists[called]))
 }
 
-// Pause the XR now and then.
+// Pause pauses or resumes the XR.
 func (s *imitation) Pause(on bool) { s.paused = on && s.rnd.IntN(6) == 0 }
 
-// Settle until there is nothing to do.
+// Settle lives on until there is nothing to do.
 func (s *imitation) Settle() (bool, string) {
 	s.doubts = s.rnd.IntN(4)
 
@@ -683,9 +684,10 @@ func (s *imitation) Settle() (bool, string) {
 	return false, ""
 }
 
-// TestEdits edits Compositions and XRs at random, and sees that nothing is removed but what an edit
-// has asked for, that dependents go first, that nothing runs twice for the same inputs, and that all
-// comes to an end: there is what the last edit says, or a message says what helps.
+// TestEdits edits Compositions and XRs at random, and checks that
+//   - only resources that an edit removes are removed, and dependents before their dependencies,
+//   - no content runs twice for the same inputs,
+//   - at the end, the state is that of the last edit, or a message says how to reach it.
 func TestEdits(t *testing.T) {
 	seen, function := map[string]int{}, newFunction(t)
 
@@ -700,7 +702,7 @@ func TestEdits(t *testing.T) {
 		})
 	}
 
-	// The walks are worth nothing when they do not lead everywhere.
+	// Random edits that do not reach all of these states prove too little.
 	for _, reason := range []string{
 		"Available", "Running", "Deleting", "Leaving", "RemovalHeld", "ValueNotSet", "InvalidValue", "ValuePending", "DependencyNotReady",
 	} {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// inventory is a parameter of an AnsibleRun, with this text.
+// inventory returns the parameter of an AnsibleRun with the text of an inventory.
 func inventory(text string) string {
 	return "inventoryInline: " + quoted(strings.TrimPrefix(text, "\n"))
 }
@@ -16,12 +16,12 @@ func TestFields(t *testing.T) {
 		required = `is not set, but the run needs it; write xr.spec.?field.orValue("…") for a default`
 	)
 
-	// instead is one run with other content than a role.
+	// instead is a run with content other than a role.
 	instead := func(parameters string) string { return strings.Replace(one(parameters), "role: a.b.c, ", "", 1) }
 
 	check(t, map[string]step{
 		"VarsFrom": {
-			reason: "The fields of objects become variables that are never templated, the last object strongest, vars stronger.",
+			reason: "Fields of objects become unsafe variables. Later objects win over earlier ones, and vars win over all.",
 			runs: `
 - name: app
   vars: {size: 1, gone: "${xr.spec.?unset}", computed: "${xr.spec.a.b}"}
@@ -31,7 +31,7 @@ func TestFields(t *testing.T) {
 			response: one(`vars: {size: 1}, unsafeVars: {resourceRefs: [], a: 5, computed: 2, text: "{{ x }}", max_size: {min_size: [{one_two: 3}]}}`),
 		},
 		"VarsFromSpelling": {
-			reason: "What is left out is left out however it is spelt.",
+			reason: "A left-out variable is left out in any spelling of its name.",
 			runs: `
 - name: app
   varsFrom:
@@ -44,21 +44,21 @@ func TestFields(t *testing.T) {
 			response: one(`unsafeVars: {a: 1, _v_ips: 2, max_size: 3, d_1_e2f3: 5}`),
 		},
 		"OnDelete": {
-			reason:   "What deletion does is of one piece: that of a run takes the place of that of the defaults.",
+			reason:   "onDelete of a run replaces that of the defaults as a whole.",
 			defaults: "onDelete: {policy: Keep}", runs: "[{name: app, onDelete: {role: acme.app.cleanup, tags: [all]}}]",
 			response: one("onDelete: {role: acme.app.cleanup, tags: [all]}"),
 		},
 		"OnDeleteOfDefaults": {
-			reason:   "The defaults say it for runs that do not.",
+			reason:   "onDelete of the defaults applies to runs without their own.",
 			defaults: "onDelete: {policy: Keep}", runs: "[{name: app}]", response: one("onDelete: {policy: Keep}"),
 		},
 		"Templated": {
-			reason: "A platform team may let Ansible template what an XR says.",
+			reason: "A Composition may let Ansible template a value of an XR.",
 			runs:   `[{name: app, templated: [a, ansible_connection], vars: {a: "{{ x }} ${xr.spec.a}", b: "${xr.spec.a}", ansible_connection: "${xr.spec.a}"}}]`,
 			spec:   `a: "{{ y }}"`, response: one(`vars: {a: "{{ x }} {{ y }}", ansible_connection: "{{ y }}"}, unsafeVars: {b: "{{ y }}"}`),
 		},
 		"Metadata": {
-			reason: "Labels, annotations and names of objects in the XR's namespace can be computed.",
+			reason: "Labels, annotations and names of objects in the namespace of the XR can be computed.",
 			runs: `
 - name: app
   labels: {team: "${xr.spec.team}", fixed: a, none: "${xr.spec.?none}"}
@@ -74,7 +74,7 @@ func TestFields(t *testing.T) {
 				`labels: {team: blue, fixed: a}, annotations: {crossplane.io/external-name: app-app, literal: "${x}"}`, "managementPolicies: [Observe, Create]"),
 		},
 		"Project": {
-			reason: "An XR may choose among the versions and the inventories of a project that the run allows.",
+			reason: "An XR may select among the versions and inventories of a project that allowed has.",
 			runs: `
 - name: app
   allowed: {project.version: [main, "v1.*"], inventories.path: ["inventories/*"]}
@@ -89,18 +89,18 @@ func TestFields(t *testing.T) {
 			response: one("inventories: [{source: Secret, secretRef: {name: app-a, key: b}}, {source: ConfigMapKey, configMapKeyRef: {name: c, key: d}}], inventoryInline: h"),
 		},
 		"InventoryScript": {
-			reason: "A script is run, and what looks like an expression is its own.",
+			reason: "A script is not changed: an escaped expression in it is text.",
 			runs:   "[{name: app, inventories: [{script: 'echo $${HOSTS}'}]}]", response: one(`inventoryInline: "echo ${HOSTS}", executableInventory: true`),
 		},
 		"Env": {
-			reason: "Values of the environment, and names of the Secrets that have them, can be computed.",
+			reason: "Values of environment variables, and names of their Secrets, can be computed.",
 			runs: `[{name: app, env: [{name: REGION, value: "${xr.spec.region}"}, {name: ANSIBLE_FORKS, value: "10"},
   {name: PASSWORD, valueFrom: {secretKeyRef: {name: "${xr.spec.region}", key: password}}}]}]`,
 			spec:     "region: eu",
 			response: one(`env: [{name: REGION, value: eu}, {name: ANSIBLE_FORKS, value: "10"}, {name: PASSWORD, valueFrom: {secretKeyRef: {name: eu, key: password}}}]`),
 		},
 		"WithoutValue": {
-			reason: "An entry of variables without its value is left out, and so is a list of which nothing is left.",
+			reason: "An entry without its required value is left out, and so is a list without entries.",
 			runs: `
 - name: app
   env: [{name: A, value: "${xr.spec.?a}"}, {name: B, value: "${xr.spec.?b}"}, {name: C, valueFrom: {secretKeyRef: {name: "${xr.spec.?a}", key: c}}}]
@@ -115,27 +115,27 @@ func TestFields(t *testing.T) {
 			said: "ValueNotSet app: playbook: " + required + "\nother: inventories[0].secretKeyRef.name: " + required + "\nother: providerConfigRef.name: " + required,
 		},
 		"ProjectElsewhere": {
-			reason: "No value of an XR leads to another directory, whatever is allowed.",
+			reason: "A path from an XR cannot leave its directory, even if allowed matches it.",
 			runs:   `[{name: app, allowed: {inventories.path: ["inventories/*"]}, ` + git + `, inventories: [{path: "inventories/${xr.spec.stage}"}]}]`, spec: `stage: ".."`,
 			said: `InvalidValue app: inventories[0].path: must be letters, digits and the characters _.+/- without . and .. between slashes, and is "inventories/.."`,
 		},
 		"Playbook": {
-			reason:   "An XR may choose a playbook.",
+			reason:   "An XR may select a playbook.",
 			defaults: "allowed: {playbook: [site.yml]}", runs: `[{name: app, playbook: "${xr.spec.play}.yml", allowed: {playbook: [site.yml, upgrade.yml]}, ` + git + `}]`,
 			spec: "play: upgrade", response: instead("playbook: upgrade.yml, " + git),
 		},
 		"Playbooks": {
-			reason: "It may choose several, here of a collection.",
+			reason: "An XR may select several playbooks of a collection.",
 			runs:   `[{name: app, playbooks: [acme.app.site, "acme.app.${xr.spec.play}"], allowed: {playbooks: ["acme.app.*"]}}]`, spec: "play: upgrade",
 			response: instead("playbooks: [acme.app.site, acme.app.upgrade]"),
 		},
 		"PlaybookElsewhere": {
-			reason: "A path means nothing without a project, and the API server would refuse it.",
+			reason: "A playbook that is a path needs a project.",
 			runs:   `[{name: app, playbook: "${xr.spec.play}", allowed: {playbook: ["*"]}}]`, spec: "play: site.yml",
 			said: `InvalidValue app: playbook: "site.yml" is a path, which needs project, the repository that has it`,
 		},
 		"RoleVersion": {
-			reason: "An XR may choose the version of a role, and not the same for another one.",
+			reason: "An XR may select the version of one role only.",
 			runs: `
 - name: app
   roles: [acme.base, {name: acme.app, src: "https://git.example.org/app.git", version: "${xr.spec.version}"}]
@@ -143,21 +143,21 @@ func TestFields(t *testing.T) {
 			spec: "version: release/v2", response: instead(`roles: [acme.base, {name: acme.app, src: "https://git.example.org/app.git", version: release/v2}]`),
 		},
 		"ProviderConfig": {
-			reason: "An XR may choose among the ProviderConfigs of its namespace.",
+			reason: "An XR may select among the ProviderConfigs of its namespace.",
 			runs:   `[{name: app, providerConfigRef: {kind: ProviderConfig, name: "${xr.spec.config}"}}]`, spec: "config: mine",
 			response: strings.Replace(one(""), "kind: ClusterProviderConfig, name: default", "kind: ProviderConfig, name: mine", 1),
 		},
 		"Stored": {
-			reason:   "What the provider would write otherwise is rendered as the provider writes it: it would look changed.",
+			reason:   "Parameters are rendered in the form in which the provider writes them, since they would look changed otherwise.",
 			runs:     "[{name: app, timeout: 20m, tags: [], skipTags: [a], verbosity: 0, forks: 5, varFiles: [{source: SecretKey, secretKeyRef: {name: a, key: b}, optional: false}]}]",
 			response: one("timeout: 20m0s, skipTags: [a], verbosity: 0, forks: 5, varFiles: [{source: SecretKey, secretKeyRef: {name: a, key: b}}]"),
 		},
 		"StoredComputed": {
-			reason: "So is what is computed.",
+			reason: "Computed parameters are rendered in the form in which the provider writes them.",
 			runs:   "[{name: app, timeout: '${xr.spec.timeout}'}]", spec: "timeout: 90m", response: one("timeout: 1h30m0s"),
 		},
 		"HostMap": {
-			reason: "The hosts of an XR have the addresses that it says.",
+			reason: "Hosts from an XR have the addresses of the XR.",
 			runs: `[{name: app, inventories: [{yaml: {all: {hosts: "${xr.spec.hosts.transformMapEntry(i, h,
   {h.name: {'ansible_host': h.address, 'ansible_port': h.?port.orValue(22)}})}"}}}]}]`,
 			spec: "hosts: [{name: a, address: 10.0.0.1, port: 2222}, {name: b, address: b.example.org}]",
@@ -174,7 +174,7 @@ func TestFields(t *testing.T) {
 `)),
 		},
 		"HostInGroups": {
-			reason: "A computed host may be in several groups, with the same variables or without any.",
+			reason: "A computed host may be in several groups, with the same variables or with none.",
 			locals: `hosts: "${xr.spec.hosts}"`,
 			runs: `[{name: app, inventories: [{yaml: {a: {hosts: "${locals.hosts}"}, b: {hosts: "${locals.hosts}"},
   c: {hosts: "${xr.spec.names}"}, d: {hosts: ["${xr.spec.names[0]}"]}}}]}]`,
@@ -198,7 +198,7 @@ func TestFields(t *testing.T) {
 `)),
 		},
 		"InventoryBeside": {
-			reason: "Where hosts may come from elsewhere, the provider is told which names are computed. Literal ones may be there, too.",
+			reason: "If hosts may be in other inventories, the provider's plugin gets the computed names. Literal names may be in both.",
 			runs: `
 - name: app
   inventories:
@@ -229,12 +229,12 @@ func TestFields(t *testing.T) {
 `)),
 		},
 		"InventoryLiteral": {
-			reason: "Without a computed name it is an inventory like others.",
+			reason: "An inventory without computed names needs no plugin.",
 			runs:   "[{name: app, " + git + ", inventories: [{yaml: {all: {hosts: {a: {size: '${xr.spec.size}'}}}}}]}]", spec: "size: 2",
 			response: one(git + ", " + inventory("---\n\"all\":\n  \"hosts\":\n    \"a\":\n      \"size\": 2\n")),
 		},
 		"Inventory": {
-			reason: "What is literal in an inventory is templated; what is computed is not.",
+			reason: "Ansible templates literal values of an inventory, but not computed ones.",
 			runs: `
 - name: app
   inventories:
@@ -283,12 +283,12 @@ func TestFields(t *testing.T) {
 `)),
 		},
 		"DependsOn": {
-			reason: "A run waits for those that it names, and not for one that is not wanted.",
+			reason: "A run waits for the runs in dependsOn, but not for unwanted ones.",
 			runs:   `[{name: app, dependsOn: [later, database]}, {name: later, when: "${xr.spec.later}"}, {name: database}]`, spec: "later: false",
 			want: "database", said: "Running database: is running\nDependencyNotReady:\napp: waiting for database",
 		},
 		"ReportedByName": {
-			reason: "What is reported on the XR is there by its name, though the XR as a whole is without it.",
+			reason: "xr.status can be read by name, but is not part of the whole XR.",
 			runs: `
 - name: app
   varsFrom: [{value: "${xr.spec.crossplane}"}]
@@ -299,7 +299,7 @@ func TestFields(t *testing.T) {
 	})
 }
 
-// TestNotAllowed has XRs that ask for another version than those that are allowed.
+// TestNotAllowed has XRs with versions that allowed does not have.
 func TestNotAllowed(t *testing.T) {
 	const (
 		commit = `%q may be a commit, which no pattern allows; to allow it, list it in allowed for project.version`
@@ -309,12 +309,12 @@ func TestNotAllowed(t *testing.T) {
 	cases := map[string]struct {
 		reason, version, want string
 	}{
-		"Version":     {reason: "Another version is none of them.", version: "v2.0.0", want: `"v2.0.0" is not allowed; allowed for project.version is main, v1.*, 1*, *-g*, ` + listed},
-		"Hash":        {reason: "A commit may be that of any fork.", version: "1234567890abcdef1234567890abcdef12345678", want: commit},
-		"Abbreviated": {reason: "Git takes a hash of 4 digits.", version: "1aBc", want: commit},
-		"Described":   {reason: "Git resolves what follows -g.", version: "v1.0-gabcd", want: commit},
-		"Listed":      {reason: "A commit that is listed as it is has been chosen by the Composition.", version: listed},
-		"Tag":         {reason: "What git cannot take for a commit follows the patterns.", version: "1.4-graph"},
+		"Version":     {reason: "A version must match a pattern in allowed.", version: "v2.0.0", want: `"v2.0.0" is not allowed; allowed for project.version is main, v1.*, 1*, *-g*, ` + listed},
+		"Hash":        {reason: "A commit may belong to a fork, so no pattern allows it.", version: "1234567890abcdef1234567890abcdef12345678", want: commit},
+		"Abbreviated": {reason: "git accepts a hash of 4 digits as a commit.", version: "1aBc", want: commit},
+		"Described":   {reason: "git resolves the hash after -g.", version: "v1.0-gabcd", want: commit},
+		"Listed":      {reason: "A commit that allowed lists literally is allowed.", version: listed},
+		"Tag":         {reason: "A version that git cannot take for a commit must match a pattern only.", version: "1.4-graph"},
 	}
 
 	for name, tc := range cases {

@@ -28,14 +28,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/report"
 )
 
-// maxResponse is what core receives, in bytes: the default of gRPC, which it does
-// not change.
+// maxResponse is the largest response that core receives, in bytes. It is the default of gRPC.
 const maxResponse = 4 << 20
 
-// wireOverhead of a field or a value is what tags and lengths take at most, in bytes, a number included.
+// wireOverhead is the largest size of the tags and lengths of a field or a value in protobuf, in bytes. It includes a
+// number.
 const wireOverhead = 20
 
-// circuitTTL is how soon core asks again of an XR for which its circuit breaker is open.
+// circuitTTL is the TTL of the response for an XR with an open circuit breaker in core.
 const circuitTTL = 2 * time.Second
 
 // A Function turns XRs and Operations into AnsibleRuns.
@@ -43,21 +43,18 @@ type Function struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 
 	log logging.Logger
-	// compiled inputs that were used last, by their uses. It is safe for concurrent use.
+	// compiled caches a compiled for each use. It is safe for concurrent use.
 	compiled *lru.Cache
 	now      func() time.Time
 }
 
-// NewFunction returns a Function that logs what it does for debugging, and
-// nothing else but its own defects.
+// NewFunction returns a Function. It logs a line for each request at the debug level, and its own panics.
 func NewFunction(log logging.Logger) *Function {
 	return &Function{log: log, compiled: lru.New(maxCompositions), now: time.Now}
 }
 
-// RunFunction returns the AnsibleRuns, the status and the readiness of an XR, or
-// the AnsibleRuns of an Operation.
-// Mistakes of the Composition are a Fatal result. There is an error only when
-// the request is not waited for any more.
+// RunFunction returns the AnsibleRuns, the status and the readiness of an XR, or the AnsibleRuns of an Operation.
+// Mistakes in the input and panics are Fatal results. It returns an error only when the context has ended.
 func (f *Function) RunFunction(ctx context.Context,
 	req *fnv1.RunFunctionRequest,
 ) (rsp *fnv1.RunFunctionResponse, _ error) {
@@ -84,12 +81,12 @@ func (f *Function) RunFunction(ctx context.Context,
 		return rsp, nil
 	}
 
-	// For each observed AnsibleRun there is an object to apply, unless the run is not wanted any more: core deletes what
-	// it is not given.
+	// Core deletes composed resources that are missing in the response. So the response has each observed AnsibleRun,
+	// also one that cannot be rendered, unless it is to be removed.
 	runs := desired.Render(ctx, plan, state)
 	result := report.Result{Result: removal.Decide(plan, runs), Desired: composite.Evaluate(ctx, plan, runs)}
 
-	// What could not be computed in time is not wrong.
+	// When the context ends, expressions fail although they are valid. Their problems must not be reported.
 	if err := ctx.Err(); err != nil {
 		return nil, errors.Wrap(err, "cannot render in time")
 	}
@@ -117,8 +114,8 @@ func (f *Function) RunFunction(ctx context.Context,
 	return rsp, nil
 }
 
-// ttl is how long core waits until it asks again for an XR. While core's circuit breaker
-// is open for the XR, core drops nearly all events of the XR and of its AnsibleRuns.
+// ttl returns the TTL of the response for an XR, after which core calls again. While the circuit breaker for the XR is
+// open, core drops nearly all events of the XR and its AnsibleRuns, so the TTL is short.
 func ttl(xr map[string]any) time.Duration {
 	if manifest.Condition(xr, string(apiextensionsv1.TypeResponsive))["status"] == ansiblerun.ConditionFalse {
 		return circuitTTL
@@ -163,7 +160,7 @@ func observe(req *fnv1.RunFunctionRequest) observed.State {
 	return o
 }
 
-// composed returns a composed resource, without its managed fields: they are as large as all the rest.
+// composed returns a composed resource without its managed fields, which are as large as all other fields together.
 func composed(r *fnv1.Resource, lost bool) observed.Resource {
 	o := without(r.GetResource(), "metadata")
 	if m, ok := r.GetResource().GetFields()["metadata"]; ok {
@@ -178,7 +175,7 @@ func composed(r *fnv1.Resource, lost bool) observed.Resource {
 	return out
 }
 
-// without returns a struct as JSON, without one of its fields.
+// without returns a protobuf struct as JSON without a field.
 func without(s *structpb.Struct, name string) map[string]any {
 	fields := make(map[string]any, len(s.GetFields()))
 
@@ -191,8 +188,8 @@ func without(s *structpb.Struct, name string) map[string]any {
 	return fields
 }
 
-// sizeIfLarge returns the size of a response, in bytes, and 0 if its objects take less than half of what core
-// receives. The exact size takes several times as long to compute as the bound of objects.
+// sizeIfLarge returns the size of a response in bytes; 0 if its objects are smaller than half of maxResponse. An upper
+// bound for the objects is computed first, since the exact size takes several times as long.
 func sizeIfLarge(rsp *fnv1.RunFunctionResponse) int {
 	objects := bound(rsp.GetContext()) + bound(rsp.GetDesired().GetComposite().GetResource())
 	for _, r := range rsp.GetDesired().GetResources() {
@@ -206,7 +203,7 @@ func sizeIfLarge(rsp *fnv1.RunFunctionResponse) int {
 	return proto.Size(rsp)
 }
 
-// bound returns the size of a struct as a message, in bytes, at most.
+// bound returns an upper bound for the encoded size of a struct, in bytes.
 func bound(s *structpb.Struct) int {
 	size := 0
 	for k, v := range s.GetFields() {
@@ -216,7 +213,7 @@ func bound(s *structpb.Struct) int {
 	return size
 }
 
-// boundValue returns the size of a value as a message, in bytes, at most.
+// boundValue returns an upper bound for the encoded size of a value, in bytes.
 func boundValue(v *structpb.Value) int {
 	size := wireOverhead + len(v.GetStringValue()) + bound(v.GetStructValue())
 	for _, v := range v.GetListValue().GetValues() {

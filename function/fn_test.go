@@ -8,11 +8,11 @@ import (
 	"github.com/crossplane/function-sdk-go/response"
 )
 
-// Whole responses, and what else a step does about its XR.
+// TestRunFunction compares whole responses.
 func TestRunFunction(t *testing.T) {
 	check(t, map[string]step{
 		"NamespacedXR": {
-			reason: "A namespaced XR becomes namespaced AnsibleRuns; literal and computed variables are kept apart.",
+			reason: "A namespaced XR gets namespaced AnsibleRuns. Literal and computed variables are kept apart.",
 			input: `
 defaults: {runPolicy: CheckWhenObserve, playbook: acme.app.default, labels: {team: blue}, vars: {nested: {a: 1, b: 2}, list: [1, 2]}}
 runs:
@@ -37,7 +37,7 @@ runs:
 				"labels: {team: blue}, annotations: {ansible.crossplane.io/runPolicy: CheckWhenObserve}"), "role: a.b.c, ", "", 1),
 		},
 		"ClusterXR": {
-			reason: "A cluster-scoped XR becomes cluster-scoped AnsibleRuns, or namespaced ones where it says so.",
+			reason: "A cluster-scoped XR gets cluster-scoped AnsibleRuns, or namespaced ones for runs with a namespace.",
 			runs:   "[{name: a, providerConfigRef: {kind: ProviderConfig, name: mine}, managementPolicies: [Observe, Create, Update]}, {name: b, namespace: apps}]",
 			xr:     "apiVersion: example.org/v1, kind: App, metadata: {name: app}",
 			response: "desired:\n  resources:" + strings.NewReplacer("m.crossplane", "crossplane", "kind: ClusterProviderConfig, name: default", "name: mine").
@@ -45,7 +45,7 @@ runs:
 				condition("FALSE", "Running", "a: is running\nb: is running"),
 		},
 		"DependencyReady": {
-			reason: "When a run is ready, its outputs can be used, and they come back on the XR.",
+			reason: "When a run is ready, other runs and the status of the XR can use its outputs.",
 			runs:   `[{name: database}, {name: app, usages: false, vars: {database: "${runs.database.outputs.url}", port: 80}}]`,
 			input:  `status: {url: "${runs.database.outputs.url}"}`, observed: existing("database", "", "role: a.b.c"),
 			response: "desired:\n  composite: {resource: {status: {url: there}}}\n  resources:" + strings.Replace(rendered("database", "", "", ""), "READY_FALSE", "READY_TRUE", 1) +
@@ -53,7 +53,7 @@ runs:
 				condition("FALSE", "Running", "app: is running"),
 		},
 		"ValueNotSet": {
-			reason: "A run whose value was unset stays exactly as it was applied, without what others have added, and the XR is not ready.",
+			reason: "A run without a value stays as it was applied, without fields of other managers, and the XR is not ready.",
 			runs:   `[{name: app, vars: {size: "${xr.spec.size}"}}]`,
 			observed: `
     app:
@@ -79,7 +79,7 @@ runs:
 				warned("FALSE", "ValueNotSet", "app: vars.size: xr.spec.size is not set; write xr.spec.?size if it may be missing"),
 		},
 		"StatusKept": {
-			reason: "A status field whose value is not there yet keeps the value that it has; one that is optional.none() goes.",
+			reason: "A status field without a value keeps its observed value. A field that is optional.none() is removed.",
 			runs:   "[{name: database}]", spec: "size: 5",
 			input: `
 status:
@@ -96,7 +96,7 @@ status:
 			shown: `{earlier: 1, literal: text, endpoint: "old:5432", size: 5, nested: {earlier: 1, port: 1}}`,
 		},
 		"NotWanted": {
-			reason: "A run whose when is false is removed; so is one that refers to it, but not one that can do without.",
+			reason: "A run with a false when is skipped, and so is a run that needs it, but not a run with an optional reference.",
 			runs: `
 - {name: refers, vars: {x: "${runs.database.outputs.endpoint}"}}
 - {name: app, vars: {x: "${runs.?database.outputs.endpoint.orValue(\"none\")}"}}
@@ -114,20 +114,20 @@ status:
 			said:     "InvalidValue database: name: the XR has a ConfigMap of this name; give the run another one\nDependencyNotReady:\napp: waiting for database",
 		},
 		"EarlierRuns": {
-			reason: "AnsibleRuns of an earlier step have not left the Composition, and their order is that step's business.",
+			reason: "An AnsibleRun of an earlier step is neither removed nor ordered by this step.",
 			runs:   "[{name: other}]", observed: existing("database", "", "role: a.b.c") + existing("app", "database", "role: a.b.c"),
 			earlier: "{database: {resource: {kind: AnsibleRun}}, app: {resource: {kind: AnsibleRun}}}",
 			want:    "app, database, other", said: "Running other: is running",
 		},
 		"Moved": {
-			reason: "A run that would move to the other group would be forgotten by core; it stays where it is.",
+			reason: "A run with another scope than its AnsibleRun is held, since core would lose track of the old AnsibleRun.",
 			runs:   "[{name: database}]", observed: existing("database", "", "role: a.b.c"), xr: "apiVersion: example.org/v1, kind: App, metadata: {name: app}",
 			want: "database",
 			said: "InvalidValue database: namespace: a run cannot move to another scope or namespace: one of another name would be created, and this one " +
 				"removed with what it has made; give it onDelete: {policy: Keep} first",
 		},
 		"PassThrough": {
-			reason: "The desired state and the context of earlier functions pass through.",
+			reason: "The desired state and the context of earlier functions are passed on.",
 			runs:   "[{name: app}]",
 			more: `
 meta: {tag: abc}
@@ -141,7 +141,7 @@ desired:
     theirs: {ready: READY_TRUE, resource: {kind: X}}`, 1),
 		},
 		"JinjaInValues": {
-			reason: "Jinja2 that the author of an XR writes arrives where Ansible does not template it, wherever it comes through.",
+			reason: "Jinja2 from an XR is never in a place that Ansible templates.",
 			runs:   `[{name: app, vars: {a: "${xr.spec.a}", b: "x-${xr.spec.a}", c: {d: [literal, "${xr.spec}"]}, e: "{{ a }}"}}]`,
 			spec:   `a: "{{ lookup('pipe', 'id') }}", role: evil.role.name, playbookInline: "- hosts: all"`,
 			response: one(`vars: {e: "{{ a }}"}, unsafeVars: {a: "{{ lookup('pipe', 'id') }}", b: "x-{{ lookup('pipe', 'id') }}",
@@ -150,7 +150,7 @@ desired:
 	})
 }
 
-// failing is the status of an AnsibleRun that has failed, and runs again in some phases.
+// failing returns the status of an AnsibleRun that has failed, and is retried in some phases.
 func failing(phase, message string) string {
 	return `status:
           conditions: [{type: Ready, status: "False", reason: RunFailed, message: ` + quoted(message) + `, observedGeneration: 1}, {type: Synced, status: "True", observedGeneration: 1}]
@@ -158,7 +158,8 @@ func failing(phase, message string) string {
 `
 }
 
-// A failing run shows in Ansible's own words, without what changes at each attempt, and is an event once.
+// TestFailures checks that a failure has the message of Ansible, without parts that change at each attempt, and is an
+// event only once.
 func TestFailures(t *testing.T) {
 	const (
 		message  = "task \"Install\" failed on host \"web1\": No package\nmatching (and 1 more)"
@@ -173,23 +174,23 @@ func TestFailures(t *testing.T) {
 
 	cases := map[string]struct {
 		reason, status string
-		// before is the message of the XR.
+		// before is the observed message of the XR.
 		before, said string
 		event        bool
 	}{
-		"Failed":      {reason: "A failure is said, and is an event.", status: failing("Failed", message), said: "RunFailed " + failure, event: true},
-		"StillFailed": {reason: "It is one once.", status: failing("Failed", message), before: failure, said: "RunFailed " + failure},
+		"Failed":      {reason: "A failure is a condition and an event.", status: failing("Failed", message), said: "RunFailed " + failure, event: true},
+		"StillFailed": {reason: "A failure is an event only once.", status: failing("Failed", message), before: failure, said: "RunFailed " + failure},
 		"FailedAgain": {
-			reason: "So is one with another random path.", status: failing("Failed", strings.Replace(message, "matching", "matching /tmp/xy", 1)),
+			reason: "A failure with another random path is not a new event.", status: failing("Failed", strings.Replace(message, "matching", "matching /tmp/xy", 1)),
 			before: elsewhere.Replace(failure), said: "RunFailed " + elsewhere.Replace(failure),
 		},
-		"OtherFailure": {reason: "Another one is news.", status: failing("Failed", message), before: "database: no disk", said: "RunFailed " + failure, event: true},
-		"Check":        {reason: "So is a check that failed.", status: check, said: "RunFailed database: No package", event: true},
-		"CheckOfNew":   {reason: "So is a check of inputs that are not applied.", status: strings.Replace(refused, "Apply", "Check", 1), said: "RunFailed database: old", event: true},
-		"Refused":      {reason: "A failure with other inputs is none of inputs that are missing.", status: refused, said: "ReconcileError database: no Secret", event: true},
-		"Awaiting":     {reason: "A run that is not ready for want of an approval says so.", status: awaiting, said: "AwaitingApproval database: says why", event: true},
-		"Paused":       {reason: "A run that is paused is no error.", status: paused, said: "Paused database: is paused"},
-		"Retried":      {reason: "While a failed run is tried again it is still known why it failed.", status: failing("Running", message), before: failure, said: "RunFailed " + failure},
+		"OtherFailure": {reason: "Another failure is a new event.", status: failing("Failed", message), before: "database: no disk", said: "RunFailed " + failure, event: true},
+		"Check":        {reason: "A failed check is an event.", status: check, said: "RunFailed database: No package", event: true},
+		"CheckOfNew":   {reason: "A failed check of inputs that are not applied is an event.", status: strings.Replace(refused, "Apply", "Check", 1), said: "RunFailed database: old", event: true},
+		"Refused":      {reason: "A failure with other inputs does not hide a missing Secret.", status: refused, said: "ReconcileError database: no Secret", event: true},
+		"Awaiting":     {reason: "A run that waits for an approval is not ready.", status: awaiting, said: "AwaitingApproval database: says why", event: true},
+		"Paused":       {reason: "A paused run is not an error.", status: paused, said: "Paused database: is paused"},
+		"Retried":      {reason: "The reason of a failure is known while the run is retried.", status: failing("Running", message), before: failure, said: "RunFailed " + failure},
 	}
 
 	for name, tc := range cases {
@@ -206,16 +207,16 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestTTL has core ask again soon while it hears neither of AnsibleRuns nor of changes of the XR.
+// TestTTL checks that the TTL is short while the circuit breaker of core is open.
 func TestTTL(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		conditions string
 		want       time.Duration
 	}{
-		"Closed":        {reason: "Core should ask when it hears of something.", conditions: `{type: Responsive, status: "True"}`, want: response.DefaultTTL},
-		"OldCrossplane": {reason: "Before v2.1 there is no condition.", want: response.DefaultTTL},
-		"Open":          {reason: "Core hears neither of the end of a run nor of a change of the XR.", conditions: `{type: Responsive, status: "False"}`, want: circuitTTL},
+		"Closed":        {reason: "With a closed circuit breaker the TTL is the default.", conditions: `{type: Responsive, status: "True"}`, want: response.DefaultTTL},
+		"OldCrossplane": {reason: "Without the condition, before Crossplane v2.1, the TTL is the default.", want: response.DefaultTTL},
+		"Open":          {reason: "With an open circuit breaker the TTL is short, since core hears neither of AnsibleRuns nor of changes of the XR.", conditions: `{type: Responsive, status: "False"}`, want: circuitTTL},
 	}
 
 	for name, tc := range cases {

@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// Whatever the input, the XR and what is observed of it, there is an answer,
-// the same each time, and no defect.
+// FuzzRunFunction checks that any input, XR and observed state have a response, which is always the same, without a
+// panic.
 func FuzzRunFunction(f *testing.F) {
 	const (
 		xr  = `{apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}, spec: {size: 3, zones: [a, b], users: [{name: eve}]}}`

@@ -7,7 +7,7 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 )
 
-// What a Composition cannot say is a fatal result with all of its mistakes, each with its path.
+// TestInvalidInput checks that mistakes in an input are one Fatal result with the path of each.
 func TestInvalidInput(t *testing.T) {
 	const (
 		cluster   = "apiVersion: example.org/v1, kind: App, metadata: {name: app}"
@@ -154,7 +154,7 @@ runs[4].playbooks[2]: Invalid value: "site": ` + playbook + `
 runs[5].onDelete: Invalid value: a playbook ` + playbook,
 		},
 		"Keys": {
-			reason: "What YAML 1.1 makes of n is no name, and a variable whose name is no identifier is one that content cannot read.",
+			reason: "false, which YAML 1.1 makes of n, is no name. Content cannot read a variable without an identifier as its name.",
 			runs: `
 - {name: a, vars: {n: 1, y: "${xr.spec.y}", max-size: 2, 80: x, "n": 3}}
 - {name: b, vars: {on: "${xr.spec.y}"}, templated: ["true"]}
@@ -433,7 +433,8 @@ status: Invalid value: 1: must be fields, or an expression that is an object`,
 	check(t, cases)
 }
 
-// What is no input is told in whole: other steps go on with what they desire, and the condition holds as much as there is room for.
+// TestNoInput has an input that is not one of the function. The desired state of other steps is passed on, and the
+// condition has as much of the message as fits.
 func TestNoInput(t *testing.T) {
 	const kind = ": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns"
 

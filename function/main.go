@@ -1,5 +1,4 @@
-// Package main is function-ansible, a composition function that turns XRs into
-// AnsibleRuns.
+// Package main is function-ansible, a composition function that turns XRs into AnsibleRuns.
 package main
 
 import (
@@ -10,9 +9,9 @@ import (
 )
 
 const (
-	// exitUsage is the exit status of a command line that is wrong.
+	// exitUsage is the exit status for an invalid command line.
 	exitUsage = 2
-	// exitRemoval is the exit status of a change that removes something.
+	// exitRemoval is the exit status of validate --fail-on-removal when a change may remove a run.
 	exitRemoval = 3
 )
 
@@ -25,8 +24,7 @@ type cli struct {
 	Version kong.VersionFlag `help:"Print the version."`
 }
 
-// newParser of command lines. It ends the process with exit when it fails, and
-// after the help was shown.
+// newParser returns the parser of the command line. It calls exit when it fails, and after it has printed the help.
 func newParser(in io.Reader, out io.Writer, exit func(int)) (*kong.Kong, error) {
 	return kong.New(&cli{},
 		kong.Name("function-ansible"),

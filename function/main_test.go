@@ -7,7 +7,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// Packages start the binary with flags alone. A command that is mistyped is an error.
+// TestCommands checks that the binary serves without a command, as packages start it, and refuses an unknown command.
 func TestCommands(t *testing.T) {
 	cases := map[string]struct {
 		reason string

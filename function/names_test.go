@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// A run has a Secret of its own where an expression refers to its connection details, whatever kind of XR it is of.
+// TestSecretsOfRuns checks that a run has a Secret if an expression refers to its connection details, for each kind of XR.
 func TestSecretsOfRuns(t *testing.T) {
 	const (
 		reads = `{runs: [{name: app, role: a.b.c}], connectionDetails: [{name: a, value: "${runs.app.connectionDetails.a}"}]`
@@ -23,31 +23,31 @@ func TestSecretsOfRuns(t *testing.T) {
 		reason string
 		input  string
 		xr     string
-		// want references to Secrets, by composed resource.
+		// want has the references to Secrets by composition resource name.
 		want map[string]string
 		said string
 	}{
-		"Namespaced":  {reason: "It is in the namespace of the run.", input: reads + "}", xr: xr, want: map[string]string{"app": "map[name:u1-app]"}},
-		"Unread":      {reason: "A run to which no expression refers so has none.", input: `{runs: [{name: app, role: a.b.c}], connectionDetails: [{name: a, value: "${runs.app.outputs.connectionless}"}]}`, xr: xr, want: map[string]string{"app": "<nil>"}},
-		"Items":       {reason: "So has each item. What cannot be in a name is hashed.", input: set + `"${runs.app.map(k, runs.app[k].connectionDetails.a).join()}"}]}`, xr: xr, want: map[string]string{"app[a]": "map[name:u1-app.a]", "app[B/c]": "map[name:u1-caa865c791321b7814fec691d616e8f4]"}},
-		"ItemsUnread": {reason: "Other values of items need none.", input: set + `"${runs.app.map(k, runs.app[k].outputs.a).join()}"}]}`, xr: xr, want: map[string]string{"app[a]": "<nil>", "app[B/c]": "<nil>"}},
-		"OtherRun":    {reason: "Another run may read the Secret.", input: other + `runs.app.spec.writeConnectionSecretToRef.name}", key: a}}]}]}`, xr: xr, want: map[string]string{"app": "map[name:u1-app]"}},
-		"Local":       {reason: "Also by a local.", input: other + `locals.secret}", key: a}}]}], locals: {secret: "${runs.app.spec.writeConnectionSecretToRef.name}"}}`, xr: xr, want: map[string]string{"app": "map[name:u1-app]"}},
+		"Namespaced":  {reason: "The Secret of a namespaced run is in the namespace of the run.", input: reads + "}", xr: xr, want: map[string]string{"app": "map[name:u1-app]"}},
+		"Unread":      {reason: "A run has no Secret if no expression refers to its connection details.", input: `{runs: [{name: app, role: a.b.c}], connectionDetails: [{name: a, value: "${runs.app.outputs.connectionless}"}]}`, xr: xr, want: map[string]string{"app": "<nil>"}},
+		"Items":       {reason: "Each member has a Secret. A key that cannot be in its name is hashed.", input: set + `"${runs.app.map(k, runs.app[k].connectionDetails.a).join()}"}]}`, xr: xr, want: map[string]string{"app[a]": "map[name:u1-app.a]", "app[B/c]": "map[name:u1-caa865c791321b7814fec691d616e8f4]"}},
+		"ItemsUnread": {reason: "A member has no Secret if expressions refer only to its outputs.", input: set + `"${runs.app.map(k, runs.app[k].outputs.a).join()}"}]}`, xr: xr, want: map[string]string{"app[a]": "<nil>", "app[B/c]": "<nil>"}},
+		"OtherRun":    {reason: "A run has a Secret if another run refers to its name.", input: other + `runs.app.spec.writeConnectionSecretToRef.name}", key: a}}]}]}`, xr: xr, want: map[string]string{"app": "map[name:u1-app]"}},
+		"Local":       {reason: "A run has a Secret if a local refers to its name.", input: other + `locals.secret}", key: a}}]}], locals: {secret: "${runs.app.spec.writeConnectionSecretToRef.name}"}}`, xr: xr, want: map[string]string{"app": "map[name:u1-app]"}},
 		"ClusterScoped": {
-			reason: "That of a cluster-scoped XR is where the XR's own is.", input: reads + ", connectionSecret: {namespace: secrets}}",
+			reason: "The Secret of a run of a cluster-scoped XR is in the namespace of connectionSecret.", input: reads + ", connectionSecret: {namespace: secrets}}",
 			xr: `metadata: {name: a, uid: u1}, spec: {crossplane: {}}`, want: map[string]string{"app": "map[name:u1-app namespace:secrets]"},
 		},
 		"Legacy": {
-			reason: "So is that of a legacy XR, whatever its author writes.", input: reads + ", connectionSecret: {namespace: secrets}}",
+			reason: "The Secret of a run of a legacy XR is in the namespace of connectionSecret, and not in one of the XR's choice.", input: reads + ", connectionSecret: {namespace: secrets}}",
 			xr: `metadata: {name: a, uid: u1}, spec: {compositionRef: {name: x}, writeConnectionSecretToRef: {namespace: theirs, name: b}}`, want: map[string]string{"app": "map[name:u1-app namespace:secrets]"},
 		},
 		"Nowhere": {
-			reason: "The author of an XR chooses no namespace for Secrets.", input: reads + "}",
+			reason: "Without connectionSecret.namespace a cluster-scoped run with a Secret is a mistake.", input: reads + "}",
 			xr:   `metadata: {name: a, uid: u1}, spec: {compositionRef: {name: x}, writeConnectionSecretToRef: {namespace: theirs, name: b}}`,
 			want: map[string]string{}, said: "connectionSecret.namespace: Required value: the cluster-scoped run app has a Secret for the connection details that an expression reads, and that Secret needs a namespace",
 		},
 		"NamespacedRun": {
-			reason: "A namespaced run of a cluster-scoped XR has it beside it.", input: strings.Replace(reads, "role: a.b.c", "role: a.b.c, namespace: shop", 1) + "}",
+			reason: "The Secret of a namespaced run of a cluster-scoped XR is in the namespace of the run.", input: strings.Replace(reads, "role: a.b.c", "role: a.b.c, namespace: shop", 1) + "}",
 			xr: `metadata: {name: a, uid: u1}, spec: {crossplane: {}}`, want: map[string]string{"app": "map[name:u1-app]"},
 		},
 	}
@@ -78,10 +78,10 @@ func TestSecretsOfRuns(t *testing.T) {
 	}
 }
 
-// The Secret with the connection details of an XR has the name that the
-// Composition gives it, and keeps the one that it has.
+// TestConnectionSecretName checks that a new Secret with the connection details of an XR has the name in the
+// Composition, and that an existing one keeps its name.
 func TestConnectionSecretName(t *testing.T) {
-	// exists is a Secret that was composed before.
+	// exists is an observed Secret.
 	const exists = `connection-details: {resource: {apiVersion: v1, kind: Secret, metadata: {name: old, namespace: %s}, type: connection.crossplane.io/v1alpha1}}`
 
 	cases := map[string]struct {
@@ -89,14 +89,14 @@ func TestConnectionSecretName(t *testing.T) {
 		secret, metadata, resources string
 		want, fail                  string
 	}{
-		"Default":       {reason: "It is called as the XR.", metadata: ", namespace: default", want: "{name: app-connection}"},
-		"Namespaced":    {reason: "In the namespace of the XR even its name alone will do.", secret: `name: "${xr.metadata.name}"`, metadata: ", namespace: default", want: "{name: app}"},
-		"ClusterScoped": {reason: "Elsewhere more than what the author of an XR has chosen.", secret: `namespace: secrets, name: "admin-${xr.metadata.name}"`, want: "{name: admin-app, namespace: secrets}"},
-		"Unique":        {reason: "The uid is the XR's alone.", secret: `namespace: secrets, name: "${xr.metadata.uid}"`, want: "{name: u1, namespace: secrets}"},
-		"Exists":        {reason: "A Secret cannot be renamed.", secret: `namespace: secrets, name: "${xr.metadata.uid}"`, resources: fmt.Sprintf(exists, "secrets"), want: "{name: old, namespace: secrets}"},
-		"Stays":         {reason: "Nothing that exists is dropped when the Composition has lost its namespace.", resources: fmt.Sprintf(exists, "secrets"), want: "{name: old, namespace: secrets}"},
-		"Literal":       {reason: "All XRs would have the same.", secret: `name: admin`, metadata: ", namespace: default", fail: "must hold what is the XR's own"},
-		"Chosen":        {reason: "The author of an XR chooses no Secret.", secret: `name: "${xr.metadata.name}-${xr.spec.a}"`, metadata: ", namespace: default", fail: "must hold what is the XR's own"},
+		"Default":       {reason: "By default, the name of the Secret is that of the XR with -connection.", metadata: ", namespace: default", want: "{name: app-connection}"},
+		"Namespaced":    {reason: "The Secret of a namespaced XR can have the name of the XR.", secret: `name: "${xr.metadata.name}"`, metadata: ", namespace: default", want: "{name: app}"},
+		"ClusterScoped": {reason: "The Secret of a cluster-scoped XR must have more than the name of the XR.", secret: `namespace: secrets, name: "admin-${xr.metadata.name}"`, want: "{name: admin-app, namespace: secrets}"},
+		"Unique":        {reason: "The UID of an XR is unique.", secret: `namespace: secrets, name: "${xr.metadata.uid}"`, want: "{name: u1, namespace: secrets}"},
+		"Exists":        {reason: "An existing Secret keeps its name.", secret: `namespace: secrets, name: "${xr.metadata.uid}"`, resources: fmt.Sprintf(exists, "secrets"), want: "{name: old, namespace: secrets}"},
+		"Stays":         {reason: "An existing Secret stays when connectionSecret is removed from the Composition.", resources: fmt.Sprintf(exists, "secrets"), want: "{name: old, namespace: secrets}"},
+		"Literal":       {reason: "A literal name would be that of all XRs.", secret: `name: admin`, metadata: ", namespace: default", fail: "must hold what is the XR's own"},
+		"Chosen":        {reason: "The author of an XR must not choose the name of the Secret.", secret: `name: "${xr.metadata.name}-${xr.spec.a}"`, metadata: ", namespace: default", fail: "must hold what is the XR's own"},
 	}
 
 	for name, tc := range cases {

@@ -8,7 +8,7 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 )
 
-// In an Operation there is no XR, and nothing is observed.
+// TestOperation checks responses for Operations, which have no XR and no observed resources.
 func TestOperation(t *testing.T) {
 	const (
 		stores    = "requiredResources: {stores: {apiVersion: example.org/v1, kind: Store, matchLabels: {backup: daily}}}\n"
@@ -21,7 +21,7 @@ func TestOperation(t *testing.T) {
 		ofContext = "context: {apiextensions.crossplane.io/environment: {stores: {b: blue}}}\n"
 	)
 
-	// applied is an AnsibleRun, by its composition resource name and its own.
+	// applied returns an AnsibleRun with a composition resource name and a name.
 	applied := func(resource, name, parameters string) string {
 		return `
     ` + resource + `:
@@ -41,7 +41,7 @@ func TestOperation(t *testing.T) {
 
 	cases := map[string]struct {
 		reason, runs, input string
-		// more of the request.
+		// more has further fields of the request.
 		more, want string
 	}{
 		"Run": {
@@ -129,7 +129,7 @@ status: Forbidden: there is no XR in an Operation`),
 
 			got := respond(t, req)
 
-			// Core knows neither the conditions of an Operation, nor what it desires after a Fatal result.
+			// Core ignores the conditions of an Operation, and its desired state after a Fatal result.
 			got.Conditions = nil
 			if slices.ContainsFunc(got.GetResults(), func(r *fnv1.Result) bool { return r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL }) {
 				got.Desired = nil

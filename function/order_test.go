@@ -81,7 +81,7 @@ func TestUsagesOfOtherScopes(t *testing.T) {
 		want: "cluster, free, here, here uses cluster, there, there uses here", said: "Available",
 		fields: map[string]string{
 			"here uses cluster metadata.namespace": "here", "there uses here metadata.namespace": "there",
-			// A namespace that is empty is none; without it, core would take that of the Usage.
+			// An empty namespace means none. Without the field, core would use the namespace of the Usage.
 			"here uses cluster spec.of.resourceRef": `{name: app-cluster, namespace: ""}`, "here uses cluster spec.by.resourceRef": "{name: app-here}",
 			"there uses here spec.of.resourceRef": "{name: app-here, namespace: here}", "there uses here spec.by.resourceRef": "{name: app-there}",
 		},
@@ -93,7 +93,7 @@ func TestUsagesOfOtherScopes(t *testing.T) {
 func TestUsagesAtOnce(t *testing.T) {
 	const label = "crossplane.io/in-use"
 
-	// core has applied this, with a label that it owns, or that another client does.
+	// applied returns an AnsibleRun that core has applied, with a label that core or another client owns.
 	database := strings.Replace(existing("database", "", "role: a.b.c"), "        spec:", `          managedFields:
           - manager: apiextensions.crossplane.io/composed/abc
             operation: Apply
@@ -133,7 +133,7 @@ func TestUsagesAtOnce(t *testing.T) {
 	check(t, cases)
 }
 
-// Sets that depend on each other have as many Usages as pairs. For large sets that is too many.
+// A set that depends on another one has a Usage for each pair of members, which is too many for large sets.
 func TestTooManyUsages(t *testing.T) {
 	const message = "user: usages: 50 runs that depend on 41 take 2050 Usages, and there are 2000 for an XR at most; refer to the member of the same key alone, as in runs.name[each.key], or set usages: false: they may be deleted in any order then"
 

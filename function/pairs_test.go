@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Members of sets depend on each other by key.
+// TestPairs checks that a member depends on the member with the same key of another set.
 func TestPairs(t *testing.T) {
 	const fleet = `
   - {name: base, forEach: "${xr.spec.hosts}"}
@@ -63,7 +63,7 @@ func TestPairs(t *testing.T) {
 
 	check(t, cases)
 
-	// As many as a set can have.
+	// This is the largest number of members.
 	hosts, observed := make([]string, 0, 1000), strings.Builder{}
 	for i := range 1000 {
 		key := fmt.Sprintf("h%d", i)

@@ -10,7 +10,7 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 )
 
-// after is about an XR that was made when an earlier one of its name had been deleted, which had this AnsibleRun.
+// after returns a step for an XR that has replaced a deleted one with the same name, which has this AnsibleRun.
 func after(xr, apiVersion, metadata string) step {
 	return step{
 		runs: "[{name: database, previousNames: [db]}]",
@@ -28,7 +28,7 @@ required_resources:
 	}
 }
 
-// A run waits for the one of an earlier XR of the same name, which the API server no longer has.
+// TestPredecessors checks that a run waits for the AnsibleRun of a deleted XR with the same name.
 func TestPredecessors(t *testing.T) {
 	const (
 		cluster    = `uid: u2`
@@ -83,7 +83,7 @@ func TestPredecessors(t *testing.T) {
 	}
 }
 
-// Core is asked for the runs of earlier XRs, which have a label with the name of the XR, while one is to be created.
+// The AnsibleRuns of earlier XRs are required by the label with the name of the XR while a run is created.
 func TestRequirePredecessors(t *testing.T) {
 	const apiVersion = "ansible.m.crossplane.io/v1alpha1"
 

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Content owns the whole status of the XR, its conditions included.
+// TestReported checks a status that is one expression, with the fields and conditions that content has reported.
 func TestReported(t *testing.T) {
 	schema := schemaOf(`status: {type: object, properties: {servers: {type: integer}, conditions: {type: array, items: {type: object,
   required: [lastTransitionTime, type], properties: {lastTransitionTime: {type: string}, type: {type: string}}}}}}`)
@@ -100,7 +100,7 @@ status.conditions[4]: "" cannot be the type of a condition: it is a word such as
 	check(t, cases)
 }
 
-// An XR can have the conditions of an Ansible operator.
+// TestOperatorConditions checks the conditions of an Ansible operator.
 func TestOperatorConditions(t *testing.T) {
 	const (
 		running    = "Running|TRUE|Running|Running reconciliation"

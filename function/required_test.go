@@ -37,7 +37,7 @@ required_resources:
 `
 	)
 
-	// pending is the response when the run is not created yet.
+	// pending is the response while the run is not created.
 	pending := func(message string) string {
 		return "desired: {composite: {ready: READY_FALSE}}" + condition("FALSE", "ValuePending", message) + "context: " + context
 	}
@@ -70,7 +70,7 @@ required_resources:
 			response: pending("app: required.network: there is no Network net in namespace default") + needsNetwork,
 		},
 		"NotSet": {
-			reason: "A selector whose value is not set says so where it is needed, and not where it may be missing.",
+			reason: "A selector without a value is a problem of runs that need it, and not of runs with an optional reference.",
 			runs:   `[{name: app, vars: {a: "${required.?network.?metadata.?name}", b: "${required.network.metadata.name}"}}]`,
 			input:  `requiredResources: {network: {apiVersion: example.org/v1, kind: Network, matchName: "${xr.spec.network}"}}`,
 			said:   "ValueNotSet app: requiredResources.network.matchName: xr.spec.network is not set; write xr.spec.?network if it may be missing",

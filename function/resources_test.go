@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// machine is what another step composes, as core has observed it.
+// machine returns an observed resource of another step.
 func machine(name, status string) string {
 	return `
     ` + name + `:
@@ -17,7 +17,7 @@ func machine(name, status string) string {
         status: {` + status + `}`
 }
 
-// A run that refers to what another step composes comes after it, and goes before it.
+// TestResources checks that a run that refers to a resource of another step is created after it, and deleted before it.
 func TestResources(t *testing.T) {
 	const (
 		runs = `
@@ -45,155 +45,155 @@ connectionDetails: [{name: address, value: "${resources.machine.status.address}"
 
 	cases := map[string]step{
 		"NotThere": {
-			reason: "What no step composes is waited for.",
+			reason: "A run waits for a resource that no step composes.",
 			runs:   runs, observed: "{}", said: "DependencyNotReady setup: waiting for resource machine, which is not there yet",
 		},
 		"NoStatus": {
-			reason: "What was not reconciled yet is not ready.",
+			reason: "A resource without a status is not ready.",
 			runs:   runs, observed: machine("machine", ""), said: "DependencyNotReady setup: waiting for resource machine (Machine), which is not ready",
 		},
 		"NotReady": {
-			reason: "A run is not created before it is ready.",
+			reason: "A run is not created before the resource is ready.",
 			runs:   runs, observed: machine("machine", changing), said: "DependencyNotReady setup: waiting for resource machine (Machine), which is not ready",
 		},
 		"Stale": {
-			reason: "A condition of another generation says nothing.",
+			reason: "A condition of another generation does not count.",
 			runs:   runs, observed: machine("machine", stale), said: "DependencyNotReady setup: waiting for resource machine (Machine), which is not ready",
 		},
 		"Deleted": {
-			reason: "What is being deleted is not ready.",
+			reason: "A resource that is being deleted is not ready.",
 			runs:   runs, observed: strings.Replace(machine("machine", there), "generation: 2", "generation: 2, deletionTimestamp: now", 1),
 			said: "DependencyNotReady setup: waiting for resource machine, which is being deleted",
 		},
 		"Ready": {
-			reason: "Then it is created.",
+			reason: "A run is created when the resource is ready.",
 			runs:   runs, observed: machine("machine", there),
 			want: "setup, setup uses machine", said: "Running setup: is running",
 		},
 		"SaysReady": {
-			reason: "An earlier step knows better.",
+			reason: "A resource is ready if an earlier step says so.",
 			runs:   runs, observed: machine("machine", "address: there"), earlier: saysReady,
 			want: "machine, setup, setup uses machine", said: "Running setup: is running",
 		},
 		"SaysNotReady": {
-			reason: "An earlier step knows better.",
+			reason: "A resource is not ready if an earlier step says so.",
 			runs:   runs, observed: machine("machine", there), earlier: saysNot,
 			want: "machine", said: "DependencyNotReady setup: waiting for resource machine (Machine), which is not ready",
 		},
 		"NotReadyAnyMore": {
-			reason: "A run that is there stays as it is until it is ready again.",
+			reason: "An existing run stays as it is while the resource is not ready.",
 			runs:   runs, observed: machine("machine", strings.Replace(changing, "there", "elsewhere", 1)) + setup,
 			want: "setup, setup uses machine", said: "DependencyNotReady setup: waiting for resource machine (Machine), which is not ready",
 		},
 		"Leaving": {
-			reason: "A run that is not wanted goes. Until it is gone it uses what it was rendered after.",
+			reason: "A run that is not wanted is removed. Until it is gone it has a Usage of the resource.",
 			runs:   runs, spec: "setup: false", observed: machine("machine", there), departing: departing,
 			want: "setup uses machine", said: "Available",
 		},
 		"Replaced": {
-			reason: "A run that refers to another one now does not hold the old one: core would never compose the new one.",
+			reason: "A run that refers to another resource now has no Usage of the old one, which would block core from composing the new one.",
 			runs:   strings.Replace(runs, "machine", "other", 1), observed: machine("machine", there) + setup,
 			want: "setup", said: "DependencyNotReady setup: waiting for resource other, which is not there yet",
 		},
 		"ReplacedInWhen": {
-			reason:   "Neither does one of which it is not known yet whether it is wanted.",
+			reason:   "A run with an unknown when has no Usage of a resource that it does not refer to any more.",
 			runs:     "\n  - {name: setup, when: '${resources.other.status.on}', vars: {address: '${resources.other.status.address}'}}",
 			observed: machine("machine", there) + setup,
 			want:     "setup", said: "DependencyNotReady setup: waiting for resource other, which is not there yet",
 		},
 		"StillComposed": {
-			reason: "It holds the old one as long as an earlier step composes it: that is not to be deleted.",
+			reason: "A run that refers to another resource now has a Usage of the old one while an earlier step composes it.",
 			runs:   strings.Replace(runs, "machine", "other", 1), observed: machine("machine", there) + setup, earlier: composed,
 			want: "machine, setup, setup uses machine", said: "DependencyNotReady setup: waiting for resource other, which is not there yet",
 		},
 		"BecomesSet": {
-			reason:   "A run that has become a set holds it until the set has taken its place.",
+			reason:   "A run that becomes a set has a Usage of the resource until the set has replaced it.",
 			runs:     strings.Replace(runs, "name: setup", `name: setup, forEach: "${xr.status.zones}"`, 1),
 			observed: machine("machine", there) + setup + using("setup", "machine"),
 			want:     "setup, setup uses machine", said: "ValuePending setup: forEach: xr.status is not there yet",
 		},
 		"HeldInWhen": {
-			reason:   "One that still refers to it does.",
+			reason:   "A run with an unknown when has a Usage of a resource that it still refers to.",
 			runs:     "\n  - {name: setup, when: '${resources.other.status.on}', vars: {address: '${resources.machine.status.address}'}}",
 			observed: machine("machine", there) + setup,
 			want:     "setup, setup uses machine", said: "DependencyNotReady setup: waiting for resource other, which is not there yet",
 		},
 		"OptionalNotThere": {
-			reason: "A run that can do without does not wait.",
+			reason: "A run does not wait for a missing resource that it does not need.",
 			runs:   optional, observed: "{}",
 			want: "setup", said: "Running setup: is running",
 		},
 		"OptionalToBe": {
-			reason: "But it does for what is to be.",
+			reason: "A run waits for a resource that it does not need while an earlier step composes it.",
 			runs:   optional, observed: "{}", earlier: composed,
 			want: "machine", said: "DependencyNotReady setup: waiting for resource machine, which is not there yet",
 		},
 		"OptionalUsed": {
-			reason: "It uses what is there.",
+			reason: "A run has a Usage of an existing resource that it does not need.",
 			runs:   optional, observed: machine("machine", there) + setup, earlier: composed,
 			want: "machine, setup, setup uses machine", said: "Available",
 		},
 		"Fleet": {
-			reason: "Names may be computed: each member has its own.",
+			reason: "A member waits only for the resource with its computed name.",
 			runs:   fleet, spec: "zones: [a, b, c]",
 			observed: machine("machine-a", there) + machine("machine-b", changing) + existing("setup[a]", "machine-a", "role: a.b.c, unsafeVars: {address: there}"),
 			want:     "setup[a], setup[a] uses machine-a",
 			said:     "DependencyNotReady setup[b]: waiting for resource machine-b (Machine), which is not ready\nsetup[c]: waiting for resource machine-c, which is not there yet",
 		},
 		"OptionalDropped": {
-			reason: "It does not keep what it can do without, and what no step composes any more: core would do nothing else.",
+			reason: "A run has no Usage of a resource that it does not need and that no step composes any more, since that would block core.",
 			runs:   optional, observed: machine("machine", there) + setup,
 			want: "setup", said: "Available",
 		},
 		"UsagesFalse": {
-			reason: "Usages can be done without.",
+			reason: "With usages: false a run has no Usages.",
 			runs:   strings.Replace(runs, "name: setup", "name: setup, usages: false", 1), observed: machine("machine", there) + setup,
 			want: "setup", said: "Available",
 		},
 		"Local": {
-			reason: "What a local refers to counts.",
+			reason: "A run waits for a resource that only a local refers to.",
 			locals: `address: "${resources.machine.status.address}"`, runs: `[{name: setup, vars: {address: "${locals.address}"}}]`, observed: "{}",
 			said: "DependencyNotReady setup: waiting for resource machine, which is not there yet",
 		},
 		"OwnRun": {
-			reason: "A run is no resource of another step, whatever computes its name.",
+			reason: "An expression cannot refer to a run by resources, even with a computed name.",
 			runs:   "\n  - {name: a}\n  - {name: b, vars: {x: '${resources[xr.spec.name].spec}'}}", spec: "name: a", observed: "{}",
 			want: "a", said: "InvalidValue b: vars.x: resources[\"a\"]: is a run of this input; write runs.a\nRunning:\na: is running",
 		},
 		"Separator": {
-			reason: "Names are listed in an annotation.",
+			reason: "The name of a resource must have no commas, which separate names in an annotation.",
 			runs:   "\n  - {name: b, vars: {x: '${resources[xr.spec.name].spec}'}}", spec: `name: "a,b"`, observed: machine(`"a,b"`, there),
 			said: "InvalidValue b: vars.x: resources[\"a,b\"]: cannot be referred to: the name must have 1 to 253 bytes, and neither commas nor spaces",
 		},
 		"Long": {
-			reason: "What is waited for is shown for each run.",
+			reason: "The length of the name of a resource is limited, since messages have it.",
 			runs:   "\n  - {name: b, vars: {x: '${resources[xr.spec.name].spec}'}}", spec: "name: " + strings.Repeat("x", 254), observed: "{}",
 			said: "InvalidValue b: vars.x: resources[\"" + strings.Repeat("x", 80) + "\"]: cannot be referred to: the name must have 1 to 253 bytes, and neither commas nor spaces",
 		},
 		"RunThatLeaves": {
-			reason: "A run that has left the Composition is not kept by its name.",
+			reason: "An AnsibleRun that is no longer in the Composition is not a resource of another step.",
 			runs:   "\n  - {name: b, vars: {x: '${resources[xr.spec.name].kind}'}}", spec: "name: a", observed: existing("a", "", "role: x.y.z"),
 			said: "DependencyNotReady b: waiting for resource a, which is not there yet",
 		},
 		"ConfigMap": {
-			reason:   "Kubernetes' own kinds are ready when they are there.",
+			reason:   "A resource of a kind of Kubernetes without a condition is ready when it exists.",
 			runs:     strings.Replace(runs, "status.address", "data.address", 1),
 			observed: "\n    machine: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {address: there}}}",
 			want:     "setup, setup uses machine", said: "Running setup: is running",
 		},
 		"Deployment": {
-			reason: "Some of them say when they are.",
+			reason: "A Deployment is ready when its condition says so.",
 			runs:   runs, observed: "\n    machine: {resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, status: {address: x}}}",
 			said: "DependencyNotReady setup: waiting for resource machine (Deployment), which is not ready",
 		},
 		"Status": {
-			reason: "The status of the XR, its conditions and connection details wait for it like the runs.",
+			reason: "Status and conditions of the XR are pending while a resource of an earlier step is not ready.",
 			runs:   runs, input: reported, observed: "{}", earlier: composed,
 			want: "machine", said: "DependencyNotReady setup: waiting for resource machine, which is not there yet",
 			conditions: []string{"Reachable|UNKNOWN|ValuePending|"},
 		},
 		"StatusNever": {
-			reason: "They do not wait for what no step composes.",
+			reason: "Status and conditions of the XR do not wait for a resource that no step composes.",
 			runs:   "[{name: a}]", input: reported, observed: "{}",
 			want:       "a",
 			conditions: []string{"Reachable|UNKNOWN|ValuePending|conditions[0].status: resources.machine is not there yet"},
@@ -203,7 +203,7 @@ connectionDetails: [{name: address, value: "${resources.machine.status.address}"
 				"connectionDetails[0].value: resources.machine is not there yet",
 		},
 		"StepsRun": {
-			reason: "The AnsibleRun of another step is one of them.",
+			reason: "An AnsibleRun of an earlier step is a resource like others.",
 			runs:   runs, observed: strings.Replace(existing("machine", "", "role: a.b.c"), "status: {", "status: {address: there, ", 1), earlier: composed,
 			want: "machine, setup, setup uses machine", said: "Running setup: is running",
 		},
@@ -212,7 +212,7 @@ connectionDetails: [{name: address, value: "${resources.machine.status.address}"
 	check(t, cases)
 }
 
-// What cannot be meant is a mistake.
+// These references to resources can only be mistakes.
 func TestResourceMistakes(t *testing.T) {
 	step{
 		runs: `

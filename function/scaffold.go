@@ -13,8 +13,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 )
 
-// A scaffoldCommand writes an XRD and a Composition for a role, or those for the kinds of
-// an operator.
+// A scaffoldCommand writes an XRD and a Composition for a role, or for each kind of an Ansible operator.
 type scaffoldCommand struct {
 	Path string `arg:"" help:"Directory of the role." optional:"" type:"existingdir"`
 
@@ -31,7 +30,7 @@ type scaffoldCommand struct {
 	Output string `help:"Directory to write files to, an example of an XR among them." short:"o" type:"path"`
 }
 
-// Help returns what the command writes.
+// Help returns the description of the command.
 func (scaffoldCommand) Help() string {
 	return `
 The fields of the XR are the options in the argument specifications of the role, or guessed from its defaults if it
@@ -43,7 +42,7 @@ becomes Compositions and ProviderConfigs, in a directory for each kind.
 `
 }
 
-// Validate the command line.
+// Validate checks the combination of flags.
 func (c scaffoldCommand) Validate() error {
 	switch {
 	case c.Operator != "" && (c.Path != "" || c.Role != "" || c.RequirementsFile != "" || c.Kind != "" || c.Plural != ""):
@@ -86,7 +85,7 @@ func (c scaffoldCommand) Run(out io.Writer) error {
 	return nil
 }
 
-// documents of the role or the operator.
+// documents returns the documents for the role or the operator.
 func (c scaffoldCommand) documents() ([]validate.File, error) {
 	if c.Operator != "" {
 		return scaffold.WriteOperator(c.Operator, c.Watches, c.Source)
@@ -109,7 +108,7 @@ func (c scaffoldCommand) documents() ([]validate.File, error) {
 	return scaffold.Write(role, c.Config)
 }
 
-// load the role.
+// load returns the role in the directory, or installs it with ansible-galaxy first.
 func (c scaffoldCommand) load(ctx context.Context) (scaffold.Role, error) {
 	if c.Path != "" {
 		return scaffold.Load(c.Path, c.Role, c.EntryPoint)
@@ -119,7 +118,7 @@ func (c scaffoldCommand) load(ctx context.Context) (scaffold.Role, error) {
 	if err != nil {
 		return scaffold.Role{}, errors.Wrap(err, "cannot make a directory")
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // It is in the directory for temporary files.
+	defer os.RemoveAll(dir) //nolint:errcheck // The directory is temporary.
 
 	path, err := scaffold.Install(ctx, c.Role, c.RequirementsFile, dir)
 	if err != nil {
@@ -129,7 +128,7 @@ func (c scaffoldCommand) load(ctx context.Context) (scaffold.Role, error) {
 	return scaffold.Load(path, c.Role, c.EntryPoint)
 }
 
-// write files. A file that is there is an error: it may have been edited.
+// write writes the documents to files. It does not overwrite a file, which may have been edited.
 func (c scaffoldCommand) write(documents []validate.File) error {
 	for _, d := range documents {
 		name := filepath.Join(c.Output, filepath.FromSlash(d.Name))

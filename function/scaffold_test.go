@@ -13,7 +13,7 @@ import (
 
 const siteRole = "scaffold/testdata/acme.web/roles/site"
 
-// What is scaffolded is right, whichever way it is written.
+// The scaffolded documents have no mistakes, on the standard output and in files.
 func TestScaffold(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	out := command(t, "scaffold", siteRole)
@@ -31,7 +31,7 @@ func TestScaffold(t *testing.T) {
 	}
 }
 
-// What an XR cannot say is left out, so that what is written has no mistakes.
+// Options that an XR cannot set are left out, so that the documents have no mistakes.
 func TestScaffoldRole(t *testing.T) {
 	cases := map[string]struct {
 		reason       string

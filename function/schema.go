@@ -8,13 +8,12 @@ import (
 	"github.com/crossplane/function-sdk-go/response"
 )
 
-// requirementXR is the name under which the schema of the XR is required. A
-// Composition that has it among its step's own requirements saves core a second
-// call.
+// requirementXR is the name of the requirement for the schema of the XR. A Composition can have the same requirement in
+// its step, which saves core a second call.
 const requirementXR = "xr"
 
-// requireSchema of the XR, where core can give it. It is nil while core has not
-// been asked, and when it has none.
+// requireSchema requires the schema of the XR if core supports that, and returns the schema in the request; nil if the
+// request has none.
 func requireSchema(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) *structpb.Struct {
 	if !isOperation(req) && sdk.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS) {
 		xr := req.GetObserved().GetComposite().GetResource().GetFields()

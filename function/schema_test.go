@@ -12,11 +12,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// The schema of the XR is asked for where core can give it, and only there.
+// TestRequireSchema checks that the schema of the XR is required only if core supports that.
 func TestRequireSchema(t *testing.T) {
 	type want struct {
 		Requirements *fnv1.Requirements
-		// Half is nil when the run is held.
+		// half is nil when the run is held.
 		Half  any
 		Fatal string
 	}
@@ -57,7 +57,7 @@ func TestRequireSchema(t *testing.T) {
 		},
 	}
 
-	// All by one function, which keeps what it has compiled.
+	// All requests go to one function, which caches compiled inputs.
 	f := newFunction(t)
 
 	for name, tc := range cases {
@@ -85,7 +85,7 @@ func TestRequireSchema(t *testing.T) {
 	}
 }
 
-// A request that is canceled has an error and no response.
+// A canceled request has an error and no response.
 func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -5,7 +5,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 )
 
-// A serveCommand answers Crossplane.
+// A serveCommand serves the function to Crossplane.
 type serveCommand struct {
 	Debug bool `help:"Log what is done for each request." short:"d"`
 
@@ -17,7 +17,7 @@ type serveCommand struct {
 	MaxRecvSize    int    `default:"64"                                                                                        help:"Size of the largest request, in MiB."`
 }
 
-// Run the server until it fails.
+// Run serves the function until it fails.
 func (c *serveCommand) Run() error {
 	log, err := function.NewLogger(c.Debug)
 	if err != nil {

@@ -19,15 +19,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// serve the function as its command does, to a client that receives what core
-// does: 4 MiB at most.
+// serve serves the function like its command, to a client that receives at most 4 MiB, as core does.
 func serve(t *testing.T) fnv1.FunctionRunnerServiceClient {
 	t.Helper()
 
 	socket := filepath.Join(t.TempDir(), "s")
 	c := &serveCommand{Network: "unix", Address: socket, Insecure: true, MaxRecvSize: 64}
 
-	// It serves until the test's process ends.
+	// The server runs until the process of the test ends.
 	go func() {
 		if err := c.Run(); err != nil {
 			t.Errorf("serve: %v", err)
@@ -42,7 +41,7 @@ func serve(t *testing.T) fnv1.FunctionRunnerServiceClient {
 	return fnv1.NewFunctionRunnerServiceClient(conn)
 }
 
-// A defect is an answer, and the next request has one, too.
+// A panic has a response, and so has the next request.
 func TestDefect(t *testing.T) {
 	f := newFunction(t)
 	f.compiled = nil
@@ -55,8 +54,7 @@ func TestDefect(t *testing.T) {
 	}
 }
 
-// large is a request of an input with a literal variable of some size, for a
-// number of items.
+// large returns a request with a literal variable of a size, for a number of members.
 func large(t *testing.T, composition, items, size int) *fnv1.RunFunctionRequest {
 	t.Helper()
 
@@ -67,8 +65,8 @@ func large(t *testing.T, composition, items, size int) *fnv1.RunFunctionRequest 
 	}.request(t)
 }
 
-// A response may be almost as large as core receives. A request of more than gRPC's own limit is no problem either:
-// observed resources may be many. What passes through of it makes the response too large, which is said.
+// A response may be almost as large as core can receive. A request may be larger than the default limit of gRPC, since
+// it has all observed resources. If passed-on fields make the response too large, the response says so.
 func TestServeLarge(t *testing.T) {
 	client := serve(t)
 
@@ -85,8 +83,7 @@ func TestServeLarge(t *testing.T) {
 	}
 }
 
-// However many requests there are at a time, of however many Compositions and XRs, they do not see each other, and what
-// is kept is bounded.
+// Concurrent requests for many Compositions and XRs do not affect each other, and the cache is bounded.
 func TestServeNoGrowth(t *testing.T) {
 	const (
 		rounds  = 6
@@ -134,7 +131,7 @@ func TestServeNoGrowth(t *testing.T) {
 		return m.HeapAlloc, runtime.NumGoroutine()
 	}
 
-	// More Compositions than are kept.
+	// There are more Compositions than the cache holds.
 	for n := range rounds {
 		round(n)
 	}

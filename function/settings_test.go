@@ -50,8 +50,7 @@ func TestSettings(t *testing.T) {
 	})
 }
 
-// Whatever an XR says, it is a value that the field has, and no option, file,
-// template or program to Ansible.
+// A computed setting has only valid values: none is an option, a file, a template or a program for Ansible.
 func TestSettingsAttacks(t *testing.T) {
 	const (
 		hosts = "must be names or patterns of hosts and groups"
@@ -114,7 +113,7 @@ func TestSettingsAttacks(t *testing.T) {
 	}
 }
 
-// What can never be a setting is a mistake of the Composition.
+// An expression that can never be a valid setting is a mistake in the input.
 func TestSettingsInvalid(t *testing.T) {
 	step{runs: `[{name: app, runPolicy: "${1}", tags: "${'a'}", skipTags: [a, "${['b']}"], timeout: "${xr.spec.size + }", retryLimit: "${'a'}", verbosity: "2", limit: "${runs.other.outputs}"}]`}.mistakes(t,
 		`runs[0].runPolicy: Invalid value: "${1}": must be of type string`,

@@ -40,7 +40,7 @@ func (s step) shownAs(t *testing.T, later string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(rows, "│", "")), " ")
 }
 
-// TestShown has a user see in which state runs are of which the XR alone tells.
+// TestShown checks the states that a user sees of runs without an AnsibleRun, by the condition of the XR.
 func TestShown(t *testing.T) {
 	awaiting := `status: {conditions: [{type: Ready, status: "False", reason: AwaitingApproval, message: a check predicts 1 change, observedGeneration: 1}]}`
 	app := existing("app", "", "role: a.b.c")
@@ -48,7 +48,7 @@ func TestShown(t *testing.T) {
 	cases := map[string]struct {
 		step
 
-		// later is what is observed when the user looks.
+		// later has the resources at the time when the user looks.
 		later, want string
 	}{
 		"Turns": {

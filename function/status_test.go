@@ -22,8 +22,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// A status that is one expression, call after call. Core has applied what it was told
-// the last time when it calls again.
+// TestWholeStatus checks a status that is one expression in consecutive calls. Between them, core applies the response.
 func TestWholeStatus(t *testing.T) {
 	const outputs = "${runs.server.outputs.status}"
 
@@ -34,12 +33,12 @@ func TestWholeStatus(t *testing.T) {
 		status string
 		schema string
 		runs   string
-		// before the first call the XR has this status.
+		// before is the status of the XR before the first call.
 		before string
 		calls  []call
 	}{
 		"Fields": {
-			reason: "The status is what the run reports. What it does not report any more goes.",
+			reason: "The status has the fields that the run reports. Fields that it does not report any more are removed.",
 			status: outputs,
 			calls: []call{
 				{said: "Running server: is running"},
@@ -49,7 +48,7 @@ func TestWholeStatus(t *testing.T) {
 			},
 		},
 		"Kept": {
-			reason: "While it is not there all stays, but what others have written: that is not taken over.",
+			reason: "While the status has no value, its fields stay. Fields of other field managers are not taken over.",
 			status: outputs,
 			calls: []call{
 				{reports: `{status: {host: a, port: 1}}`, want: `{host: a, port: 1}`},
@@ -59,14 +58,14 @@ func TestWholeStatus(t *testing.T) {
 			},
 		},
 		"NotSet": {
-			reason: "So it does when the XR lacks a value.",
+			reason: "A value that is missing in the XR keeps the status, too.",
 			status: "${runs.server.outputs.status.merge({'zone': xr.spec.zone})}",
 			calls: []call{
 				{reports: `{status: {host: a}}`, said: "InvalidStatus status: xr.spec.zone is not set; write xr.spec.?zone if it may be missing"},
 			},
 		},
 		"None": {
-			reason: "With optional.none() it is left out.",
+			reason: "A status that is optional.none() is removed.",
 			status: "${runs.server.outputs.?status}",
 			calls: []call{
 				{reports: `{status: {host: a}}`, want: `{host: a}`},
@@ -74,13 +73,13 @@ func TestWholeStatus(t *testing.T) {
 			},
 		},
 		"NotWanted": {
-			reason: "What a run said of itself goes with it.",
+			reason: "The status of an unwanted run is removed.",
 			status: outputs,
 			runs:   `[{name: server, when: false}]`,
 			calls:  []call{{reports: `{status: {host: a}}`}},
 		},
 		"NoObject": {
-			reason: "What is no object is said to be none, and changes nothing.",
+			reason: "A status that is not an object is a problem, and changes nothing.",
 			status: outputs,
 			calls: []call{
 				{reports: `{status: {host: a}}`, want: `{host: a}`},
@@ -89,13 +88,13 @@ func TestWholeStatus(t *testing.T) {
 			},
 		},
 		"NoObjectWithSchema": {
-			reason: "With the schema, too.",
+			reason: "A status that is not an object is a problem with a schema, too.",
 			status: outputs,
 			schema: schema,
 			calls:  []call{{reports: `{status: [host, a]}`, said: "InvalidStatus status: is not of type object, as the XRD says"}},
 		},
 		"Reserved": {
-			reason: "No run forges what Crossplane and the function say. The rest stays as it was.",
+			reason: "A run cannot set fields and conditions of Crossplane or the function. Other fields stay as they are.",
 			status: outputs,
 			calls: []call{
 				{reports: `{status: {host: a}}`, want: `{host: a}`},
@@ -106,7 +105,7 @@ func TestWholeStatus(t *testing.T) {
 			},
 		},
 		"Misfit": {
-			reason: "The XRD says what the fields may be. One that does not fit changes nothing.",
+			reason: "A status that does not fit the XRD is a problem, and changes nothing.",
 			status: outputs,
 			schema: schema,
 			calls: []call{
@@ -116,7 +115,7 @@ func TestWholeStatus(t *testing.T) {
 			},
 		},
 		"KeptMisfit": {
-			reason: "What fits the XRD no more is not kept: with it nothing of the XR could be applied.",
+			reason: "A field that does not fit the XRD any more is not kept, since it would block the whole XR.",
 			status: outputs,
 			before: `{port: many}`,
 			schema: schema,
@@ -126,13 +125,13 @@ func TestWholeStatus(t *testing.T) {
 			},
 		},
 		"RequiredOfOthers": {
-			reason: "A field that the XRD requires may be another step's.",
+			reason: "Another step may have a field that the XRD requires.",
 			status: outputs,
 			schema: schema,
 			calls:  []call{{reports: `{status: {host: a}}`, earlier: `{from: step}`, want: `{host: a, from: step}`}},
 		},
 		"EarlierStep": {
-			reason: "What an earlier step says is under what this one says, and over what is only kept.",
+			reason: "Fields of this step win over those of an earlier step, which win over kept fields.",
 			status: outputs,
 			calls: []call{
 				{reports: `{status: {host: a, deep: {b: ours}}}`, earlier: `{from: one, host: theirs, deep: {a: one}}`, want: `{host: a, from: one, deep: {a: one, b: ours}}`},
@@ -166,16 +165,16 @@ func TestWholeStatus(t *testing.T) {
 	}
 }
 
-// Without managed fields, all that is not Crossplane's own stays.
+// Without managed fields, all fields that Crossplane does not own stay.
 func TestWholeStatusUnmanaged(t *testing.T) {
 	step{
-		reason: "All stays.", runs: "[{name: server}]", input: `status: "${runs.server.outputs}"`,
+		reason: "Without managed fields, all fields that Crossplane does not own stay.", runs: "[{name: server}]", input: `status: "${runs.server.outputs}"`,
 		status: "host: a, conditions: [], claimConditionTypes: [a], crossplane: {}", want: "server", said: "Running server: is running", shown: "{host: a}",
 	}.check(t)
 }
 
-// What core applies, call after call, with the API server's own code: a map without entries is gone
-// rather than null, and what the API server would refuse leaves the status as it is, and is said.
+// TestStatusApplies applies the status of consecutive calls with the code of the API server. A map without entries is
+// removed, and not null. A status that the API server would refuse is a problem, and keeps the observed one.
 func TestStatusApplies(t *testing.T) {
 	const xrd = `
 type: object
@@ -203,19 +202,19 @@ properties:
 	cases := map[string]struct {
 		reason string
 		status string
-		// required fields of the status.
+		// required has the required fields of the status.
 		required string
-		// unknown is true where core gives no schema.
+		// unknown is true if core has no schema.
 		unknown bool
 		calls   []call
 	}{
-		"Map":     {reason: "The last entry of a map goes.", calls: []call{{spec: `{tags: {a: b}}`, want: `{tags: {a: b}}`}, {spec: `{tags: {}, high: 1}`, want: `{high: 1}`}, {spec: `{tags: {c: d}, high: 1}`, want: `{tags: {c: d}, high: 1}`}}},
-		"Unknown": {reason: "So it does without the schema.", unknown: true, calls: []call{{spec: `{tags: {a: b}, any: {a: {b: c}}}`, want: `{tags: {a: b}, any: {a: {b: c}}}`}, {spec: `{tags: {}, any: {a: {}, d: e}}`, want: `{any: {d: e}}`}}},
-		"Whole":   {reason: "And in a status that is one expression.", status: `"${xr.spec}"`, calls: []call{{spec: `{tags: {a: b}, high: 1}`, want: `{tags: {a: b}, high: 1}`}, {spec: `{tags: {}, high: 1}`, want: `{high: 1}`}}},
-		"Deep":    {reason: "At any depth.", calls: []call{{spec: `{deep: {a: x, tags: {a: b}}}`, want: `{deep: {a: x, tags: {a: b}}}`}, {spec: `{deep: {a: x, tags: {}}}`, want: `{deep: {a: x}}`}, {spec: `{deep: {tags: {}}, high: 1}`, want: `{high: 1}`}}},
-		"Set":     {reason: "So does the last item of a list that is merged.", calls: []call{{spec: `{set: [a], named: [{id: a, tags: {a: b}}]}`, want: `{set: [a], named: [{id: a, tags: {a: b}}]}`}, {spec: `{set: [], named: [{id: a, tags: {}}]}`, want: `{named: [{id: a}]}`}}},
+		"Map":     {reason: "A map without entries is removed.", calls: []call{{spec: `{tags: {a: b}}`, want: `{tags: {a: b}}`}, {spec: `{tags: {}, high: 1}`, want: `{high: 1}`}, {spec: `{tags: {c: d}, high: 1}`, want: `{tags: {c: d}, high: 1}`}}},
+		"Unknown": {reason: "A map without entries is removed without a schema, too.", unknown: true, calls: []call{{spec: `{tags: {a: b}, any: {a: {b: c}}}`, want: `{tags: {a: b}, any: {a: {b: c}}}`}, {spec: `{tags: {}, any: {a: {}, d: e}}`, want: `{any: {d: e}}`}}},
+		"Whole":   {reason: "A map without entries is removed from a status that is one expression.", status: `"${xr.spec}"`, calls: []call{{spec: `{tags: {a: b}, high: 1}`, want: `{tags: {a: b}, high: 1}`}, {spec: `{tags: {}, high: 1}`, want: `{high: 1}`}}},
+		"Deep":    {reason: "A map without entries is removed at any depth.", calls: []call{{spec: `{deep: {a: x, tags: {a: b}}}`, want: `{deep: {a: x, tags: {a: b}}}`}, {spec: `{deep: {a: x, tags: {}}}`, want: `{deep: {a: x}}`}, {spec: `{deep: {tags: {}}, high: 1}`, want: `{high: 1}`}}},
+		"Set":     {reason: "A merged list without items is removed.", calls: []call{{spec: `{set: [a], named: [{id: a, tags: {a: b}}]}`, want: `{set: [a], named: [{id: a, tags: {a: b}}]}`}, {spec: `{set: [], named: [{id: a, tags: {}}]}`, want: `{named: [{id: a}]}`}}},
 		"Atomic": {
-			reason: "What is replaced as a whole may be empty.",
+			reason: "An atomic value may be empty.",
 			calls: []call{
 				{spec: `{atomic: {a: b}, list: [{tags: {a: b}}]}`, want: `{atomic: {a: b}, list: [{tags: {a: b}}]}`},
 				{spec: `{atomic: {}, list: [{tags: {}}]}`, want: `{atomic: {}, list: [{tags: {}}]}`},
@@ -223,22 +222,22 @@ properties:
 			},
 		},
 		"Duplicates": {
-			reason: "A set has an item once.",
+			reason: "A duplicate in a set is refused.",
 			calls:  []call{{spec: `{set: [a], high: 1}`, want: `{set: [a], high: 1}`}, {spec: `{set: [b, b], high: 2}`, want: `{set: [a], high: 2}`, said: `InvalidStatus status.set[1]: does not fit the XRD: Duplicate value: "b"`}},
 		},
-		"Rule":     {reason: "A field may have a rule.", calls: []call{{spec: `{low: 1}`, want: `{low: 1}`}, {spec: `{low: 0, tags: {a: b}}`, want: `{low: 1, tags: {a: b}}`, said: `InvalidStatus status.low: does not fit the XRD: Invalid value: 0: must be positive`}}},
-		"Fields":   {reason: "So may fields together.", calls: []call{{spec: `{low: 1, high: 2}`, want: `{low: 1, high: 2}`}, {spec: `{low: 3, high: 2}`, want: `{low: 1, high: 2}`, said: `InvalidStatus status: does not fit the XRD: Invalid value: low must not be above high`}, {spec: `{low: 3, high: 4}`, want: `{low: 3, high: 4}`}}},
-		"Required": {reason: "What is required does not go.", required: "[must]", calls: []call{{spec: `{deep: {a: x}, must: 1}`, want: `{deep: {a: x}, must: 1}`}, {spec: `{deep: {a: y}}`, want: `{deep: {a: x}, must: 1}`, said: `InvalidStatus status.must: does not fit the XRD: Required value`}}},
+		"Rule":     {reason: "A rule of a field is checked.", calls: []call{{spec: `{low: 1}`, want: `{low: 1}`}, {spec: `{low: 0, tags: {a: b}}`, want: `{low: 1, tags: {a: b}}`, said: `InvalidStatus status.low: does not fit the XRD: Invalid value: 0: must be positive`}}},
+		"Fields":   {reason: "A rule of several fields is checked.", calls: []call{{spec: `{low: 1, high: 2}`, want: `{low: 1, high: 2}`}, {spec: `{low: 3, high: 2}`, want: `{low: 1, high: 2}`, said: `InvalidStatus status: does not fit the XRD: Invalid value: low must not be above high`}, {spec: `{low: 3, high: 4}`, want: `{low: 3, high: 4}`}}},
+		"Required": {reason: "A field that the XRD requires is not removed.", required: "[must]", calls: []call{{spec: `{deep: {a: x}, must: 1}`, want: `{deep: {a: x}, must: 1}`}, {spec: `{deep: {a: y}}`, want: `{deep: {a: x}, must: 1}`, said: `InvalidStatus status.must: does not fit the XRD: Required value`}}},
 		"RequiredMap": {
-			reason: "Nor does the last entry of a map that is required.",
+			reason: "A map that the XRD requires is not removed when it has no entries.",
 			calls: []call{
 				{spec: `{pair: {a: x, tags: {a: b}}}`, want: `{pair: {a: x, tags: {a: b}}}`},
 				{spec: `{pair: {a: y, tags: {}}}`, want: `{pair: {a: x, tags: {a: b}}}`, said: `InvalidStatus status.pair: tags has no entries, and the XRD requires it`},
 			},
 		},
-		"Transition": {reason: "And what they were.", calls: []call{{spec: `{low: 1, high: 2}`, want: `{low: 1, high: 2}`}, {spec: `{low: 1}`, want: `{low: 1, high: 2}`, said: `InvalidStatus status: does not fit the XRD: Invalid value: high stays`}}},
+		"Transition": {reason: "A transition rule is checked.", calls: []call{{spec: `{low: 1, high: 2}`, want: `{low: 1, high: 2}`}, {spec: `{low: 1}`, want: `{low: 1, high: 2}`, said: `InvalidStatus status: does not fit the XRD: Invalid value: high stays`}}},
 		"Stale": {
-			reason: "A field that the template has no more goes, and refuses nothing for ever.",
+			reason: "A field that is no longer in the template is removed, and does not block the status.",
 			calls: []call{
 				{spec: `{low: 3, high: 4}`, want: `{low: 3, high: 4}`},
 				{status: `{high: "${xr.spec.high}"}`, spec: `{high: 2}`, want: `{high: 4}`, said: `InvalidStatus status: does not fit the XRD: Invalid value: low must not be above high`},
@@ -246,7 +245,7 @@ properties:
 			},
 		},
 		"Earlier": {
-			reason: "What is refused keeps no earlier step from saying more, but for what would be refused, too.",
+			reason: "A refused status keeps its fields. Fields of an earlier step change, unless these would be refused, too.",
 			status: `{high: "${xr.spec.high}", tags: "${xr.spec.?tags}"}`,
 			calls: []call{
 				{spec: `{high: 3, tags: {a: b}}`, earlier: `{low: 1}`, want: `{low: 1, high: 3, tags: {a: b}}`},
@@ -255,7 +254,7 @@ properties:
 			},
 		},
 		"EarlierOfWhole": {
-			reason: "So it is with a status that is one expression.",
+			reason: "A refused status that is one expression keeps its fields.",
 			status: `"${xr.spec}"`,
 			calls: []call{
 				{spec: `{high: 3, deep: {a: x}}`, earlier: `{low: 1}`, want: `{low: 1, high: 3, deep: {a: x}}`},
@@ -300,23 +299,23 @@ properties:
 	}
 }
 
-// A call of the function for an XR.
+// A call is a call of the function for an XR.
 type call struct {
-	// spec of the XR.
+	// spec is the spec of the XR.
 	spec string
-	// reports is what the run reports; "" while it is not there.
+	// reports has the outputs of the run; "" while the run does not exist.
 	reports string
 	// earlier is the status of an earlier step of the pipeline.
 	earlier string
-	// status is the template, if it is another one from now on.
+	// status is the template from this call on, if it changes.
 	status string
-	// want is the status that is applied; "" for none.
+	// want is the applied status; "" for none.
 	want string
 	// said is the reason and the message of the condition; "" for Available.
 	said string
 }
 
-// call the function with a step, and apply the status as core does.
+// call calls the function with a step, and applies the status as core does.
 func (s server) call(t *testing.T, reason string, i int, c call, of step) {
 	t.Helper()
 
@@ -341,12 +340,12 @@ func (s server) call(t *testing.T, reason string, i int, c call, of step) {
 	}
 }
 
-// A server of one XR applies its status as the API server does.
+// A server applies the status of one XR as the API server does.
 type server struct {
 	managedfieldstest.TestFieldManager
 }
 
-// apiServer of XRs with a schema.
+// apiServer returns a server for an XR with a schema.
 func apiServer(t *testing.T, definition string) server {
 	t.Helper()
 
@@ -373,7 +372,7 @@ func apiServer(t *testing.T, definition string) server {
 	return server{managedfieldstest.NewTestFieldManagerSubresource(types, gvk, "status")}
 }
 
-// apply a status as core does.
+// apply applies a status as core does.
 func (s server) apply(t *testing.T, status map[string]any) {
 	t.Helper()
 
@@ -385,14 +384,14 @@ func (s server) apply(t *testing.T, status map[string]any) {
 	}
 }
 
-// xrWith a status.
+// xrWith returns an XR with a status.
 func xrWith(status map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.org/v1", "kind": "App", "metadata": map[string]any{"name": "app"}, "status": status,
 	}}
 }
 
-// read the status and its managed fields.
+// read returns the status and its managed fields.
 func (s server) read(t *testing.T) (status map[string]any, managed []any) {
 	t.Helper()
 

@@ -7,19 +7,19 @@ import (
 	"testing"
 )
 
-// lost are AnsibleRuns that are found, but not observed, and have core's label: they were not deleted.
+// lost returns AnsibleRuns as lost ones: they are required and not observed, and have core's label, so core has not
+// deleted them.
 func lost(resources string) string {
 	return asDeparting(strings.ReplaceAll(resources, "labels: {", "labels: {crossplane.io/composite: app, "))
 }
 
-// renamed is what is said of a run that may have had another name.
+// renamed returns the message about a run that may be an unwanted AnsibleRun under a new name.
 func renamed(run, was, but string) string {
 	return run + ": previousNames: " + was + ", which is not wanted any more, has the same content, hosts and variables" + but +
 		": write previousNames: [\"" + was + "\"] to go on with it, or previousNames: [] to remove it all the same"
 }
 
-// What exists is removed by its own when, its own key or the Composition, and by
-// nothing else.
+// TestStays checks that an AnsibleRun is removed only by its own when, its own key or the Composition.
 func TestStays(t *testing.T) {
 	const refers = `
   - {name: monitor, when: "${xr.spec.monitoring}"}
@@ -44,7 +44,7 @@ func TestStays(t *testing.T) {
   - {name: monitor, when: "${xr.spec.monitoring}"}
   - {name: database, when: "${xr.spec.monitoring}", dependsOn: [monitor]}`
 
-	// Each of these was rendered after the one before.
+	// Each of these depends on the one before.
 	chain := existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("cache", "db", "role: a.b.c, vars: {size: 6}") +
 		existing("web", "cache", "role: a.b.c, unsafeVars: {url: there}")
 
@@ -61,139 +61,139 @@ func TestStays(t *testing.T) {
 
 	cases := map[string]step{
 		"Referred": {
-			reason: "What refers to a run that is not wanted any more is held, and so is all that depends on it.",
+			reason: "A run that refers to an unwanted run is held, and its dependents wait.",
 			runs:   refers, spec: "monitoring: false", observed: monitor + database + app,
 			want: "app, app uses database, database, database uses monitor, monitor",
 			said: "ValueNotSet database: vars.url: " + unwanted + "\nDependencyNotReady:\napp: waiting for database\nLeaving:\nmonitor: not wanted any more, but has to stay for database",
 		},
 		"ReferredRenamed": {
-			reason: "It is not removed because it has another name now.",
+			reason: "A run that refers to an unwanted run is not removed when it gets another name.",
 			runs:   `[{name: monitor, when: "${xr.spec.monitoring}"}, {name: store, vars: {url: "${runs.monitor.outputs.url}"}}]`, spec: "monitoring: false",
 			observed: monitor + database,
 			want:     "database, monitor",
 			said:     "InvalidValue " + renamed("store", "database", " but for computed values") + "\nLeaving:\nmonitor: not wanted any more, but has to stay for database\ndatabase: not wanted any more, but may be what store was called, which is not known yet",
 		},
 		"NotThere": {
-			reason: "What does not exist is not wanted either.",
+			reason: "A new run that refers to an unwanted run is skipped.",
 			runs:   refers, spec: "monitoring: false",
 			said: "Available Skipped:\ndatabase: not wanted, for it refers to monitor, which is not wanted\napp: not wanted, for it refers to database, which is not wanted",
 		},
 		"BothLeave": {
-			reason: "When both are to go, what depends goes first.",
+			reason: "Of two unwanted runs the dependent is removed first.",
 			runs:   both, spec: "monitoring: false", observed: monitor + database + usage,
 			want: "database uses monitor, monitor", said: "Leaving monitor: not wanted any more, but has to stay for database",
 		},
 		"Undeletable": {
-			reason: "The XR says what keeps the AnsibleRun from going.",
+			reason: "The condition has the reason why an AnsibleRun cannot be deleted.",
 			runs:   both, spec: "monitoring: false", observed: monitor + usage, departing: stuck,
 			want: "database uses monitor, monitor",
 			said: "Leaving monitor: not wanted any more, but has to stay for database, which is being deleted: absent run failed: " +
 				"No space left; repair the cause",
 		},
 		"Gone": {
-			reason: "Then the Usage goes: core would refuse to delete what is used.",
+			reason: "When the dependent is gone its Usage is removed, since core could not delete the dependency otherwise.",
 			runs:   both, spec: "monitoring: false", observed: monitor + usage,
 			want: "monitor", said: "Leaving monitor: not wanted any more, but has to stay for database uses monitor",
 		},
 		"ComesBack": {
-			reason: "What is wanted again waits until it is gone: it would be applied while it is removed.",
+			reason: "A run that is wanted again waits until its old AnsibleRun is deleted.",
 			runs:   both, spec: "monitoring: true", observed: monitor + usage, departing: departing,
 			want: "database uses monitor, monitor", said: "DependencyNotReady database: waiting for database, which is being deleted",
 		},
 		"Lost": {
-			reason: "What an XR has lost its references to is applied again, and nothing waits for it.",
+			reason: "A lost AnsibleRun is applied again, and its dependents do not wait.",
 			runs:   both, spec: "monitoring: true", departing: lost(monitor + database),
 			want: "database, database uses monitor, monitor", said: "Available",
 		},
 		"LostUnwanted": {
-			reason: "What is not wanted stays until core can delete it.",
+			reason: "A lost AnsibleRun that is not wanted stays until core can delete it.",
 			runs:   both, spec: "monitoring: false", observed: monitor, departing: lost(database),
 			want: "database, database uses monitor, monitor",
 			said: "Leaving monitor: not wanted any more, but has to stay for database\ndatabase: not wanted any more, but the XR has lost its reference to it, which comes back first",
 		},
 		"TooMany": {
-			reason: "More than may go stay all.",
+			reason: "If removal.atMost does not allow to remove all unwanted members, all stay.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", removal: {atMost: 1}}]`, spec: "zones: [c]", observed: zones,
 			want: "zone[a], zone[b], zone[c]",
 			said: "RemovalHeld zone: 2 of 3 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=2",
 		},
 		"TooManyAtOnce": {
-			reason: "So do those of a set that is not wanted any more.",
+			reason: "removal.atMost applies to a set that is not wanted any more, too.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", when: "${xr.spec.wanted}", removal: {atMost: 50%}}]`, spec: "zones: [c], wanted: false",
 			observed: zones,
 			want:     "zone[a], zone[b], zone[c]",
 			said:     "RemovalHeld zone: 3 of 3 would be removed, and removal.atMost is 50%; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=3",
 		},
 		"TooManyOfMany": {
-			reason:   "A set counts as its members.",
+			reason:   "The tally counts members and not the set.",
 			runs:     `[{name: zone, forEach: "${lists.range(8).map(i, string(i))}", removal: {atMost: 1}}]`,
 			observed: many, want: names,
 			said: "RemovalHeld 8 of 12 runs are ready; 4 leaving\nzone: 4 of 12 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=4",
 		},
 		"ManyWithoutList": {
-			reason:   "So it does while it has no items.",
+			reason:   "The tally counts members of a set without items, too.",
 			runs:     `[{name: zone, forEach: "${xr.spec.?zones}"}]`,
 			observed: many, want: names,
 			said: "ValueNotSet 0 of 12 runs are ready; 12 without a usable value\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
 		},
 		"TooManyByDefault": {
-			reason:   "What only sets have lies under sets, where it is in the defaults.",
+			reason:   "removal.atMost in the defaults applies only to sets.",
 			defaults: `removal: {atMost: 1}`, runs: `[{name: other, vars: {size: 5}}, {name: zone, forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}"}]`,
 			spec: "zones: [{id: c}]", observed: zones,
 			want: "other, zone[a], zone[b], zone[c]",
 			said: "RemovalHeld zone: 2 of 3 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=2\nRunning:\nother: is running",
 		},
 		"Few": {
-			reason: "As many as may go do.",
+			reason: "Members within removal.atMost are removed.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", removal: {atMost: 67%}}]`, spec: "zones: [c]", observed: zones,
 			want: "zone[c]", said: "Available",
 		},
 		"Allowed": {
-			reason: "The XR says that more may.",
+			reason: "The annotation allow-removal of the XR allows more than removal.atMost.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", removal: {atMost: 0}}]`, spec: "zones: [c]", observed: zones,
 			annotations: "ansible.fn.crossplane.io/allow-removal: 'other=5, zone=2'",
 			want:        "zone[c]", said: "Available",
 		},
 		"Retained": {
-			reason: "What is not to be pruned stays, and is no reason to wait.",
+			reason: "A member with prune: false stays, and nothing waits for it.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", prune: false}]`, spec: "zones: [b, c]",
 			observed: strings.ReplaceAll(zones, "annotations: {", `annotations: {ansible.fn.crossplane.io/prune: never, `),
 			want:     "zone[a], zone[b], zone[c]", said: "Available Retained:\nzone[a]: not wanted any more, and stays, since prune is false",
 		},
 		"Renamed": {
-			reason: "A run is not created while one that does the same would be removed.",
+			reason: "A run is not created while an unwanted AnsibleRun has the same content, hosts and variables.",
 			runs:   `[{name: database, vars: {size: 5}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}"),
 			want: "db", said: "InvalidValue " + renamed("database", "db", "") + "\nLeaving:\ndb: not wanted any more, but may be what database was called",
 		},
 		"RenamedWithoutEntry": {
-			reason: "Nor one that has an entry less, because its value was not set.",
+			reason: "A run may be an AnsibleRun without an entry that a missing value leaves out.",
 			runs:   `[{name: database, env: [{name: A, value: "${xr.spec.?a}"}, {name: B, value: b}]}]`, spec: "a: there",
 			observed: existing("db", "", "role: a.b.c, env: [{name: B, value: b}]"),
 			want:     "db", said: "InvalidValue " + renamed("database", "db", " but for computed values") + "\nLeaving:\ndb: not wanted any more, but may be what database was called",
 		},
 		"RenamedBesideDeparting": {
-			reason: "Nor while one that is being deleted may be the new one as well.",
+			reason: "An unwanted AnsibleRun that may be the new run comes before one that is being deleted.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", vars: {key: "${each.key}"}}]`, spec: "zones: [a]",
 			observed:  existing("area[a]", "", "role: a.b.c, unsafeVars: {key: a}"),
 			departing: asDeparting(existing("area[b]", "", "role: a.b.c, unsafeVars: {key: b}")),
 			want:      "area[a]", said: "InvalidValue " + renamed("zone[a]", "area[a]", "") + "\nLeaving:\narea[a]: not wanted any more, but may be what zone[a] was called",
 		},
 		"RenamedNotSet": {
-			reason:   "Nor while it lacks a value, of which set it may be.",
+			reason:   "An unwanted AnsibleRun stays while a set without items may have it as a member.",
 			runs:     `[{name: database, forEach: "${xr.spec.zones}", vars: {size: "${each.value}"}}]`,
 			observed: existing("db[a]", "", "role: a.b.c, unsafeVars: {size: 5}"),
 			want:     "db[a]",
 			said:     "ValueNotSet database: forEach: xr.spec.zones is not set; write xr.spec.?zones if it may be missing\nLeaving:\ndb[a]: not wanted any more, but may be what database was called, which is not known yet",
 		},
 		"OtherEnv": {
-			reason:   "One with another literal environment is another one, also where an XR chooses the version of its project.",
+			reason:   "An AnsibleRun with another literal environment variable is not the new run.",
 			defaults: `project: {src: "https://git.example.org/a.git", version: "${xr.spec.version}"}, allowed: {project.version: ["*"]}`,
 			runs:     `[{name: database, vars: {size: 5}, env: [{name: ZONE, value: a}]}]`, spec: "version: v2",
 			observed: existing("db", "", `role: a.b.c, vars: {size: 5}, project: {src: "https://git.example.org/a.git", version: v1}, env: [{name: ZONE, value: b}]`),
 			want:     "database", said: "Running database: is running",
 		},
 		"OtherKeysWait": {
-			reason:   "As long as the values of a new one are not known, it may be one whose key was another.",
+			reason:   "A member with another key may be a new member with values that are not known yet.",
 			runs:     `[{name: app, vars: {size: 6}}, {name: zone, dependsOn: [app], forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}", vars: {name: "${each.value.name}"}}]`,
 			spec:     "zones: [{id: 1, name: a}]",
 			observed: existing("zone[a]", "app", "role: a.b.c, unsafeVars: {name: a}") + existing("app", "", "role: a.b.c, vars: {size: 5}"),
@@ -201,13 +201,13 @@ func TestStays(t *testing.T) {
 			said:     "Running app: is running\nDependencyNotReady:\nzone[1]: waiting for app\nLeaving:\nzone[a]: not wanted any more, but may be what zone[1] was called, which is not known yet",
 		},
 		"Told": {
-			reason: "Of one that another run is said to replace nothing else is thought.",
+			reason: "An AnsibleRun that a run with previousNames: [] replaces is not a candidate for another run.",
 			runs:   `[{name: database, previousNames: [], vars: {size: "${xr.spec.size}"}}, {name: other, dependsOn: [database], vars: {size: "${xr.spec.more}"}}]`,
 			spec:   "size: 5", observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}"),
 			said: "DependencyNotReady database: waiting for db, which is not wanted any more\nother: waiting for database",
 		},
 		"RetainedOn": {
-			reason: "What stays for good keeps what it depends on, and what that depends on.",
+			reason: "An AnsibleRun that is retained keeps its transitive dependencies.",
 			runs:   `[{name: other, when: false}]`,
 			observed: strings.ReplaceAll(existing("zone[a]", "app", "role: a.b.c"), "annotations: {", `annotations: {ansible.fn.crossplane.io/prune: never, `) +
 				existing("app", "database", "role: a.b.c") + existing("database", "", "role: a.b.c") + using("zone[a]", "app") + using("app", "database"),
@@ -215,19 +215,19 @@ func TestStays(t *testing.T) {
 			said: "Available Retained:\napp: not wanted any more, and stays with zone[a]\ndatabase: not wanted any more, and stays with app\nzone[a]: not wanted any more, and stays, since prune is false",
 		},
 		"Another": {
-			reason: "The Composition may say that it is another one, which comes when the one before is gone.",
+			reason: "A run with previousNames: [] is created when the AnsibleRun with the same content is gone.",
 			runs:   `[{name: database, previousNames: [], vars: {size: 5}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}"),
 			said: "DependencyNotReady database: waiting for db, which is not wanted any more",
 		},
 		"AnotherReferred": {
-			reason:   "What waits for it does not keep the one before: the three would wait for one another. Its Usage goes first.",
+			reason:   "A dependent that waits for the new run does not keep the old one, which would be a deadlock. Its Usage is removed first.",
 			runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: web, vars: {url: "${runs.database.outputs.url}"}}]`,
 			observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("web", "db", "role: a.b.c, unsafeVars: {url: there}") + using("web", "db"),
 			want:     "db, web",
 			said:     "DependencyNotReady database: waiting for db, which is not wanted any more\nweb: waiting for database\nLeaving:\ndb: not wanted any more, but has to stay for web uses db",
 		},
 		"AnotherTwiceReferred": {
-			reason:   "What depends on the one before goes before it, and does not stay for what waits for the new one either.",
+			reason:   "An unwanted dependent of the old run is removed before it, even if its own dependents wait for the new run.",
 			runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: cache2, previousNames: [], dependsOn: [database], vars: {size: 6}}, {name: web, vars: {url: "${runs.cache2.outputs.url}"}}]`,
 			observed: chain,
 			want:     "db, web",
@@ -264,90 +264,90 @@ func TestStays(t *testing.T) {
 				"ValuePending:\nweb: previousNames[0]: runs.probe is not there yet\nLeaving:\nmonitor: not wanted any more, but may be what web was called, which is not known yet",
 		},
 		"AnotherChangedLater": {
-			reason: "Nor one that is made while the one before is being deleted.",
+			reason: "A changed run with previousNames: [] waits for an AnsibleRun that is being deleted.",
 			runs:   `[{name: database, previousNames: [], vars: {size: "${xr.spec.size}"}}]`, spec: "size: 6",
 			departing: asDeparting(existing("db", "", "role: a.b.c, unsafeVars: {size: 5}")),
 			said:      "DependencyNotReady database: waiting for db, which is being deleted",
 		},
 		"AnotherTellsLater": {
-			reason: "What waits for another one is asked for, too: it would be known only when the one before is gone.",
+			reason: "A dependent of the new run that may be the old one is held, since its values would be known only after the removal.",
 			runs:   `[{name: database, previousNames: [], vars: {size: "${xr.spec.size}"}}, {name: replica, dependsOn: [database], vars: {size: "${xr.spec.more}"}}]`,
 			spec:   "size: 6, more: 7", observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}"),
 			want: "db",
 			said: "InvalidValue " + renamed("replica", "db", " but for computed values") + "\nDependencyNotReady:\ndatabase: waiting for db, which is not wanted any more\nLeaving:\ndb: not wanted any more, but may be what replica was called, which is not known yet",
 		},
 		"AnotherMember": {
-			reason: "Members of a set come and go by themselves.",
+			reason: "Members of a set that differ only in computed values are not candidates for each other.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", previousNames: [], vars: {name: "${each.key}"}}]`, spec: "zones: [c]",
 			observed:  existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}"),
 			departing: asDeparting(existing("zone[b]", "", "role: a.b.c, unsafeVars: {name: b}")),
 			want:      "zone[c]", said: "Running zone[c]: is running",
 		},
 		"FoundNone": {
-			reason: "Other names of which it has none say nothing: a run that was renamed twice keeps its first name.",
+			reason: "previousNames that match no AnsibleRun do not exclude a candidate: a run that was renamed twice keeps its first name in core.",
 			runs:   `[{name: postgres, previousNames: [database], vars: {size: 5}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}"),
 			want: "db",
 			said: "InvalidValue postgres: previousNames: db, which is not wanted any more, has the same content, hosts and variables: add \"db\" to previousNames to go on with it, or write previousNames: [] to remove it all the same\n" +
 				"Leaving:\ndb: not wanted any more, but may be what postgres was called",
 		},
 		"FoundOthers": {
-			reason: "A member that has none is a new one, beside one that had the name of an item that is gone.",
+			reason: "A member without a previous name is new, even if an AnsibleRun without its item has one.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["old-${each.key}"], vars: {name: "${each.key}"}}]`, spec: "zones: [a, c]",
 			observed: existing("old-a", "", "role: a.b.c, unsafeVars: {name: a}") + existing("old-b", "", "role: a.b.c, unsafeVars: {name: b}"),
 			want:     "old-a, zone[c]", said: "Running zone[c]: is running",
 		},
 		"Adopted": {
-			reason:   "A run goes on with the object that it had by another name, and so does what depends on it, which knows it by what core calls it.",
+			reason:   "A run adopts the AnsibleRun with its previous name. The annotation of a dependent has that name.",
 			runs:     `[{name: database, previousNames: [sql, db], vars: {size: 5}}, {name: app, vars: {url: "${runs.database.outputs.url}"}}]`,
 			observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("app", "db", "role: a.b.c, unsafeVars: {url: there}"),
 			want:     "app, app uses db, db", said: "Available",
 		},
 		"Replaced": {
-			reason: "It stays until what is to do without it has been applied so.",
+			reason: "A removed run stays until its former dependent has been applied without it.",
 			runs:   `[{name: database}, {name: app, vars: {url: "${runs.database.outputs.url}"}}]`,
 			observed: existing("database", "", "role: a.b.c") + existing("db", "", "role: x.y.z") +
 				strings.Replace(existing("app", "database,db", "role: a.b.c, unsafeVars: {url: there}"), "generation: 1", "generation: 2", 1),
 			want: "app, app uses database, app uses db, database, db", said: "Running app: is running\nLeaving:\ndb: not wanted any more, but has to stay for app",
 		},
 		"GoneWithoutUsages": {
-			reason: "A run that is gone from the Composition, and may have had usages: false, gets no Usages that it did not have.",
+			reason: "An AnsibleRun that is no longer in the Composition gets no new Usages, since it may have had usages: false.",
 			runs:   `[{name: monitor}]`, observed: monitor + existing("database", "monitor", "role: x.y.z"),
 			want: "monitor", said: "Available",
 		},
 		"FormerNameDeparting": {
-			reason: "A member waits for one that has a previous name, and is being deleted, whatever its values were.",
+			reason: "A member waits for an AnsibleRun with its previous name that is being deleted, even with other values.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["area[${each.key}]"], vars: {size: "${each.value}"}}]`, spec: "zones: {a: 6}",
 			departing: asDeparting(existing("area[a]", "", "role: a.b.c, unsafeVars: {size: 5}")),
 			said:      "DependencyNotReady zone[a]: waiting for area[a], which is being deleted",
 		},
 		"AdoptedOnce": {
-			reason:   "One that exists by its own name adopts nothing; what it was called goes.",
+			reason:   "A run that exists under its current name adopts nothing. The AnsibleRun with its previous name is removed.",
 			runs:     `[{name: database, previousNames: [db], vars: {size: 5}}]`,
 			observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("database", "", "role: a.b.c, vars: {size: 5}"),
 			want:     "database", said: "Available",
 		},
 		"TwoBefore": {
-			reason: "Only one can be meant.",
+			reason: "A run with two AnsibleRuns with its previous names is held.",
 			runs:   `[{name: database, previousNames: [db, sql]}]`, observed: existing("db", "", "role: a.b.c") + existing("sql", "", "role: a.b.c"),
 			want: "db, sql",
 			said: "InvalidValue database: previousNames: the XR has db and sql, of which only one can be the run\n" +
 				"Leaving:\ndb: not wanted any more, but may be what database was called, which is not known yet\nsql: not wanted any more, but may be what database was called, which is not known yet",
 		},
 		"BecameSet": {
-			reason: "A member of a set goes on with what was a run of its own.",
+			reason: "A member of a set adopts the AnsibleRun of a single run.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["${each.key == 'a' ? 'first' : 'second'}"], vars: {name: "${each.key}"}}]`,
 			spec:   "zones: [a, b]", observed: existing("first", "", "role: a.b.c, unsafeVars: {name: a}"),
 			want: "first, zone[b]", said: "Running zone[b]: is running",
 		},
 		"OtherKeys": {
-			reason:   "Members go on by other keys; one that has no other name goes.",
+			reason:   "Members adopt AnsibleRuns with other keys. An AnsibleRun without a member is removed.",
 			runs:     `[{name: zone, forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}", previousNames: ["zone[${each.value.name}]"], vars: {name: "${each.value.name}"}}]`,
 			spec:     "zones: [{id: 1, name: a}, {id: 2, name: b}]",
 			observed: existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}") + existing("zone[b]", "", "role: a.b.c, unsafeVars: {name: b}") + existing("zone[c]", "", "role: a.b.c, unsafeVars: {name: c}"),
 			want:     "zone[a], zone[b]", said: "Available",
 		},
 		"NamesWrong": {
-			reason: "While it is not known what an item was called, what the set has by other keys stays.",
+			reason: "While a previous name is unknown, members with other keys stay.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}", previousNames: ["zone[${each.value.name}]"], vars: {id: "${each.value.id}"}}]`,
 			spec:   "zones: [{id: x}]", observed: existing("zone[a]", "", "role: a.b.c"),
 			want: "zone[a]",
@@ -355,27 +355,27 @@ func TestStays(t *testing.T) {
 				"Leaving:\nzone[a]: not wanted any more, but may be what a member of zone was called, which is not known yet",
 		},
 		"OwnName": {
-			reason: "The name that a run has is no other one.",
+			reason: "The current name of a member may be in its previousNames.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}", previousNames: ["zone[${each.value.name}]", "zone[${each.value.id}]"], vars: {id: "${each.value.id}"}}]`,
 			spec:   "zones: [{id: x, name: a}, {id: w, name: b}]", observed: existing("zone[a]", "", "role: a.b.c, unsafeVars: {id: x}"),
 			want: "zone[a], zone[w]", said: "Running zone[w]: is running",
 		},
 		"RenamedHeld": {
-			reason: "Nor beside one that is held.",
+			reason: "A renamed member is held for the old one, which removal.atMost keeps.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}", removal: {atMost: 0}, vars: {name: "${each.value.name}"}}]`,
 			spec:   "zones: [{id: 1, name: a}]", observed: existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}"),
 			want: "zone[a]",
 			said: "InvalidValue " + renamed("zone[1]", "zone[a]", "") + "\nRemovalHeld:\nzone: 1 of 1 would be removed, and removal.atMost is 0; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=1",
 		},
 		"FormerMember": {
-			reason: "A set knows those by its former name, too, whose items are gone.",
+			reason: "Members of a set with a previous name of the set count for removal.atMost without their items.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["area[${each.key}]"], removal: {atMost: 1}}]`, spec: "zones: [a]",
 			observed: existing("area[a]", "", "role: a.b.c") + existing("area[b]", "", "role: a.b.c") + existing("area[c]", "", "role: a.b.c"),
 			want:     "area[a], area[b], area[c]",
 			said:     "RemovalHeld zone: 2 of 3 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=2",
 		},
 		"FormerMemberUsed": {
-			reason: "What depends on the set does without it first.",
+			reason: "A removed member with a previous name of the set stays until the dependent has run without it.",
 			runs: `
   - {name: zone, forEach: "${xr.spec.zones}", previousNames: ["area[${each.key}]"]}
   - {name: app, vars: {zones: "${runs.zone.transformList(k, z, k)}"}}`,
@@ -385,7 +385,7 @@ func TestStays(t *testing.T) {
 			said:     "Running app: is running\nLeaving:\narea[b]: not wanted any more, but has to stay for app",
 		},
 		"FormerMemberComputed": {
-			reason: "Once that has run without it, it goes, also where the former name of the set is computed.",
+			reason: "A removed member with a computed previous name of the set is removed when the dependent has run without it.",
 			runs: `
   - {name: zone, forEach: "${xr.spec.zones}", previousNames: ["${'area[' + each.key + ']'}"]}
   - {name: app, vars: {zones: "${runs.zone.transformList(k, z, k)}"}}`,
@@ -394,7 +394,7 @@ func TestStays(t *testing.T) {
 			want:     "app, app uses area[a], area[a]", said: "Available",
 		},
 		"FormerMembersUnknown": {
-			reason:   "A list that is not there removes none of them.",
+			reason:   "A missing list does not remove members with a previous name of the set.",
 			runs:     `[{name: zone, forEach: "${xr.spec.?zones.orValue([])}", previousNames: ["area[${each.key}]"]}]`,
 			observed: existing("area[b]", "", "role: a.b.c"),
 			want:     "area[b]",
@@ -402,13 +402,13 @@ func TestStays(t *testing.T) {
 				"Leaving:\narea[b]: not wanted any more, but may be what a member of zone was called, which is not known yet",
 		},
 		"AdoptedMembersUnknown": {
-			reason: "One that was adopted is known to be a member.",
+			reason: "An adopted AnsibleRun is a member while the items are missing.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones.x}", previousNames: ["area[${each.key}]"]}]`, spec: "zones: {}",
 			observed: strings.Replace(existing("area[b]", "", "role: a.b.c"), "annotations: {", `annotations: {ansible.fn.crossplane.io/run: "zone[b]", `, 1),
 			want:     "area[b]", said: "ValueNotSet zone: forEach: xr.spec.zones.x is not set; write xr.spec.zones.?x if it may be missing",
 		},
 		"FormerNamesReferred": {
-			reason: "Nor does a run that is not wanted, and that the list is of.",
+			reason: "An unwanted run that the list depends on does not remove members with a previous name.",
 			runs: `
   - {name: monitor, when: "${xr.spec.monitoring}"}
   - {name: zone, forEach: "${runs.monitor.outputs.zones}", previousNames: ["area-${each.key}"]}`,
@@ -417,7 +417,7 @@ func TestStays(t *testing.T) {
 			said: "ValueNotSet zone: forEach: " + unwanted + "\nLeaving:\nmonitor: not wanted any more, but has to stay for area-b\narea-b: not wanted any more, but may be what a member of zone was called, which is not known yet",
 		},
 		"FormerNamesOfTwo": {
-			reason: "They may have become members of several sets.",
+			reason: "AnsibleRuns with a name that is previous in two sets count as members of each.",
 			runs: `
   - {name: zone, forEach: "${xr.spec.zones}", previousNames: ["area[${each.key}]"], removal: {atMost: 1}}
   - {name: region, forEach: "${xr.spec.?regions}", previousNames: ["area[${each.key}]"]}`,
@@ -427,7 +427,7 @@ func TestStays(t *testing.T) {
 			said:     "RemovalHeld zone: 2 of 3 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=2",
 		},
 		"OwnKey": {
-			reason: "A member goes with its key, whatever the others wait for.",
+			reason: "A member without its key is removed, even while other members are held.",
 			runs: `
   - {name: monitor, when: "${xr.spec.monitoring}"}
   - {name: zone, forEach: "${xr.spec.zones}", vars: {url: "${runs.monitor.outputs.url}"}}`,
@@ -441,17 +441,17 @@ func TestStays(t *testing.T) {
 	check(t, cases)
 }
 
-// What else core is told of AnsibleRuns that stay.
+// TestStaying checks fields of AnsibleRuns that stay.
 func TestStaying(t *testing.T) {
 	check(t, map[string]step{
 		"Renamed": {
-			reason: "Core goes on calling what was renamed by its first name.",
+			reason: "An adopted AnsibleRun keeps its first name in core, and gets an annotation with its current one.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["area[${each.key}]"]}]`, spec: "zones: [a, b]", observed: existing("area[a]", "", "role: a.b.c"),
 			want: "area[a], zone[b]", said: "Running zone[b]: is running",
 			fields: map[string]string{"area[a] metadata.annotations": `{ansible.fn.crossplane.io/run: "zone[a]"}`, "zone[b] metadata.annotations": "null"},
 		},
 		"Retained": {
-			reason: "What stays because of prune: false, which it was not applied with, stays when its run is gone from the Composition, too.",
+			reason: "An AnsibleRun that stays since prune is false gets an annotation, so that it stays without its run, too.",
 			runs:   "[{name: database, when: false, prune: false}]", observed: existing("database", "", "role: a.b.c"),
 			want: "database", said: "Available Retained:\ndatabase: not wanted any more, and stays, since prune is false",
 			fields: map[string]string{"database metadata.annotations": "{ansible.fn.crossplane.io/prune: never}"},
@@ -464,7 +464,7 @@ func TestStaying(t *testing.T) {
 			fields: map[string]string{"database metadata": "{name: app-database, namespace: default, uid: database, labels: {ansible.fn.crossplane.io/composite-uid: xr}}"},
 		},
 		"LostOne": {
-			reason: "A Secret that is observed stays as it is when one of the AnsibleRuns is lost.",
+			reason: "The observed Secret stays as it is when an AnsibleRun is lost.",
 			runs:   "[{name: database}, {name: cache}]", input: `connectionDetails: [{name: url, value: "${runs.database.outputs.url}"}]`,
 			observed: existing("database", "", "role: a.b.c") + `
     connection-details: {resource: {apiVersion: v1, kind: Secret, metadata: {name: app-connection, namespace: default}, data: {url: dGhlcmU=, old: Z29uZQ==}}}`,
@@ -504,7 +504,7 @@ func TestListMissing(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := step{
-				reason: "A list that is not there removes nothing, and one that is empty all.", locals: tc.locals, spec: tc.spec, observed: existing("zone[a]", "", "role: a.b.c"),
+				reason: "A missing list removes no members, and an empty list removes all.", locals: tc.locals, spec: tc.spec, observed: existing("zone[a]", "", "role: a.b.c"),
 				runs: "[{name: zone, forEach: " + tc.forEach + "}]", input: "requiredResources: {settings: {apiVersion: v1, kind: ConfigMap, namespace: x, matchName: settings}}",
 				said: "Available",
 			}

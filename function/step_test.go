@@ -172,7 +172,7 @@ func statusOf(rsp *fnv1.RunFunctionResponse) map[string]any {
 	return status
 }
 
-// mistakes has a step whose input is invalid, with all of these mistakes.
+// mistakes checks that the input of a step is invalid, with all of these mistakes.
 func (s step) mistakes(t *testing.T, want ...string) {
 	t.Helper()
 
@@ -251,7 +251,7 @@ func respondOnce(t *testing.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRe
 	return rsp
 }
 
-// newFunction returns a function whose time stands still.
+// newFunction returns a function with a constant time.
 func newFunction(tb testing.TB) *Function {
 	tb.Helper()
 

@@ -70,84 +70,84 @@ func TestAtATime(t *testing.T) {
 		said      string
 	}{
 		"Create": {
-			reason: "Members are created in the order of the items, not in that of their names.", atATime: "1", keys: "[c, a, b]",
+			reason: "Members are created in the order of the items, and not in that of their names.", atATime: "1", keys: "[c, a, b]",
 			want: "c=2", said: "replica[c]: is running\nDependencyNotReady:\nreplica[a]: is next: 0 of 3 have the new values\nreplica[b]: waits for its turn",
 		},
 		"Two": {
-			reason: "As many as the limit says are in progress.", atATime: "2", keys: "[a, b, c, d]",
+			reason: "atATime limits how many members are in progress.", atATime: "2", keys: "[a, b, c, d]",
 			observed: "a=2 ready, b=2 running, c=1 ready, d=1 ready",
 			want:     "a=2 b=2 c=2 d=1", said: "replica[b]: is running\nreplica[c]: is running\nDependencyNotReady:\nreplica[d]: is next: 1 of 4 have the new values",
 		},
 		"Share": {
-			reason: "A share is rounded down.", atATime: "50%", keys: "[a, b, c, d, e]",
+			reason: "A percentage is rounded down.", atATime: "50%", keys: "[a, b, c, d, e]",
 			observed: "a=1 ready, b=1 ready, c=1 ready, d=1 ready, e=1 ready",
 			want:     "a=2 b=2 c=1 d=1 e=1", said: "replica[a]: is running\nreplica[b]: is running\nDependencyNotReady:\nreplica[c]: is next: 0 of 5 have the new values\nreplica[d]: waits for its turn\nreplica[e]: waits for its turn",
 		},
 		"ShareOfFew": {
-			reason: "A share is one member at least.", atATime: "25%", keys: "[a, b]",
+			reason: "A percentage allows at least one member.", atATime: "25%", keys: "[a, b]",
 			observed: "a=1 ready, b=1 ready", want: "a=2 b=1", said: "replica[a]: is running\nDependencyNotReady:\nreplica[b]: is next: 0 of 2 have the new values",
 		},
 		"Failed": {
-			reason: "A member that fails stops the rest, even where more than one may be in progress.", atATime: "2", keys: "[a, b, c]",
+			reason: "A failed member stops the others, even if the limit allows more.", atATime: "2", keys: "[a, b, c]",
 			observed: "a=2 failed, b=1 ready, c=1 ready",
 			want:     "a=2 b=1 c=1", said: "replica[a]: disk is full\nDependencyNotReady:\nreplica[b]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
 		},
 		"FailedLater": {
-			reason: "So does one of the new values that comes later, or failed later.", atATime: "1", keys: "[a, b, c]",
+			reason: "A failed member with the new values stops the others, even if it comes later.", atATime: "1", keys: "[a, b, c]",
 			observed: "a=2 ready, b=1 ready, c=2 failed",
 			want:     "a=2 b=1 c=2", said: "replica[c]: disk is full\nDependencyNotReady:\nreplica[b]: is next: 1 of 3 have the new values",
 		},
 		"Repair": {
-			reason: "Newer values reach the member first that failed with the older ones.", atATime: "1", keys: "[a, b, c]",
+			reason: "Members that failed with old values get the new values first.", atATime: "1", keys: "[a, b, c]",
 			observed: "a=1 ready, b=1 failed, c=0 ready",
 			want:     "a=1 b=2 c=0", said: "replica[b]: is running\nDependencyNotReady:\nreplica[a]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
 		},
 		"EditedMeanwhile": {
-			reason: "An edit begins again with the member in progress, and then with the first.", atATime: "1", keys: "[a, b, c]",
+			reason: "After another edit, the member in progress changes first, and then the first one.", atATime: "1", keys: "[a, b, c]",
 			observed: "a=1 ready, b=1 running, c=0 ready",
 			want:     "a=1 b=2 c=0", said: "replica[b]: is running\nDependencyNotReady:\nreplica[a]: is next: 0 of 3 have the new values\nreplica[c]: waits for its turn",
 		},
 		"Back": {
-			reason: "A member with the values that are wanted again is not touched.", atATime: "1", keys: "[a, b, c]",
+			reason: "A member that has the wanted values already is not changed.", atATime: "1", keys: "[a, b, c]",
 			observed: "a=3 ready, b=2 ready, c=2 ready", want: "a=2 b=2 c=2", said: "replica[a]: is running",
 		},
 		"Removed": {
-			reason: "A member goes at once that is not wanted any more, and one that failed does not stop the rest then.", atATime: "1", keys: "[b, c]",
+			reason: "A member that is not wanted any more is removed at once, and does not stop the others if it has failed.", atATime: "1", keys: "[b, c]",
 			observed: "a=2 failed, b=1 ready, c=1 ready",
 			want:     "b=2 c=1", said: "replica[b]: is running\nDependencyNotReady:\nreplica[c]: is next: 0 of 2 have the new values",
 		},
 		"Replaced": {
-			reason: "A member that is not created yet keeps none that it is not.", atATime: "1", keys: "[b, c]",
+			reason: "A member that is not created yet does not keep unwanted members.", atATime: "1", keys: "[b, c]",
 			observed: "a=1 ready, b=1 ready",
 			want:     "b=2", said: "replica[b]: is running\nDependencyNotReady:\nreplica[c]: is next: 0 of 2 have the new values",
 		},
 		"Deleted": {
-			reason: "One that was deleted from outside is created again before another one changes.", atATime: "1", keys: "[a, b]",
+			reason: "A member that was deleted from outside is created again before another one changes.", atATime: "1", keys: "[a, b]",
 			observed: "a=1 ready, b=1 deleted",
 			want:     "a=1 b=1", said: "replica[b]: is being deleted\nDependencyNotReady:\nreplica[a]: is next: 0 of 2 have the new values",
 		},
 		"Skipped": {
-			reason: "A member that is not wanted counts as none.", atATime: "50%", keys: "[a, b, c]",
+			reason: "A member that is not wanted does not count.", atATime: "50%", keys: "[a, b, c]",
 			run: `when: "${each.key != 'a'}", `, observed: "b=1 ready, c=1 ready",
 			want: "b=2 c=1", said: "replica[b]: is running\nDependencyNotReady:\nreplica[c]: is next: 0 of 2 have the new values",
 		},
 		"Unusable": {
-			reason: "A member without a usable value keeps the later ones waiting, not the earlier ones.", atATime: "1", keys: "[a, b, c]",
+			reason: "A member without a usable value stops later members, but not earlier ones.", atATime: "1", keys: "[a, b, c]",
 			run: `limit: "${each.key == 'b' ? '@file' : 'all'}", `, observed: "a=1 ready, b=1 ready, c=1 ready",
 			want: "a=2 b=1 c=1",
 			said: "replica[b]: limit: must be names or patterns of hosts and groups, of letters, digits and _.-*?[] with , : & and ! between them, as in web:&eu, and is \"@file\"\nRunning:\nreplica[a]: is running\nDependencyNotReady:\nreplica[c]: is next: 0 of 3 have the new values",
 		},
 		"Metadata": {
-			reason: "Labels run nothing, and reach all members at once.", atATime: "1", keys: "[a, b]",
+			reason: "Labels do not run content, and change for all members at once.", atATime: "1", keys: "[a, b]",
 			run: `labels: {team: storage}, `, observed: "a=2 ready, b=2 ready",
 			want: "a=2 b=2", said: "replica[a]: is running\nreplica[b]: is running",
 		},
 		"Default": {
-			reason: "Without a limit all change at once.", atATime: "null", keys: "[a, b]",
+			reason: "Without a limit all members change at once.", atATime: "null", keys: "[a, b]",
 			observed: "a=1 ready, b=1 ready", want: "a=2 b=2", said: "replica[a]: is running\nreplica[b]: is running",
 		},
 		"Dependents": {
-			reason: "What depends on the set waits for all of it, what depends on a member for that one.", atATime: "1", keys: "[a, b]",
+			reason: "A dependent of the set waits for all members, and a dependent of a member only for that one.", atATime: "1", keys: "[a, b]",
 			more:     `, {name: app, dependsOn: [replica]}, {name: proxy, forEach: "${xr.spec.keys}", vars: {version: "${runs.replica[each.key].outputs.url}"}}`,
 			observed: "a=2 ready, b=1 ready",
 			want:     "proxy[a=there a=2 b=2", said: "replica[b]: is running\nproxy[a]: is running\nDependencyNotReady:\napp: waiting for replica\nproxy[b]: waiting for replica[b]",

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 )
 
-// A validateCommand checks Compositions and Operations.
+// A validateCommand checks Compositions and Operations without a cluster.
 type validateCommand struct {
 	Files []string `arg:"" help:"Files of Compositions, of the XRDs that they are for, and of Operations, or directories of them; - is the standard input."`
 
@@ -22,16 +22,16 @@ type validateCommand struct {
 	FailOnRemoval bool     `help:"With --against, exit with status 3 when a run is removed, or may be."`
 }
 
-// removals fail a command that is told so.
+// removals is the number of runs that a change may remove. It is the error of --fail-on-removal.
 type removals int
 
-// Error says how many there are.
+// Error returns the message.
 func (r removals) Error() string { return "this removes, or may remove, " + plural(int(r), "run") }
 
-// ExitCode of the process.
+// ExitCode returns the exit status of the process, for kong.
 func (removals) ExitCode() int { return exitRemoval }
 
-// Help returns what the command checks.
+// Help returns the description of the command.
 func (validateCommand) Help() string {
 	return `
 Every input of function-ansible in the Compositions is checked as far as that is possible without an XR. With
@@ -49,8 +49,7 @@ when a run is removed, or may be.
 `
 }
 
-// Validate the command line. Files keep the names that they were given, for they
-// are part of the output.
+// Validate checks that the files exist. It does not resolve their names, which are part of the output.
 func (c validateCommand) Validate() error {
 	if c.FailOnRemoval && len(c.Against) == 0 {
 		return errors.New("--fail-on-removal needs --against")
@@ -69,7 +68,7 @@ func (c validateCommand) Validate() error {
 	return nil
 }
 
-// Run prints the mistakes. The error says how many there are.
+// Run prints the warnings and mistakes. The error has the number of mistakes.
 func (c validateCommand) Run(in io.Reader, out io.Writer) error {
 	files, err := filesOf(c.Files, in)
 	if err != nil {
@@ -95,7 +94,7 @@ func (c validateCommand) Run(in io.Reader, out io.Writer) error {
 	return c.compare(files, in, out)
 }
 
-// compare with what there is, if that was given.
+// compare prints the changes against the files of --against, if there are any.
 func (c validateCommand) compare(files []validate.File, in io.Reader, out io.Writer) error {
 	if len(c.Against) == 0 {
 		return nil
@@ -132,8 +131,7 @@ func (c validateCommand) compare(files []validate.File, in io.Reader, out io.Wri
 	return nil
 }
 
-// filesOf arguments: files, what is in directories, and the standard input. None is
-// read twice.
+// filesOf reads the files of arguments: files, directories, and - for the standard input. It reads each file once.
 func filesOf(args []string, in io.Reader) ([]validate.File, error) {
 	var files []validate.File
 
@@ -157,7 +155,7 @@ func filesOf(args []string, in io.Reader) ([]validate.File, error) {
 			continue
 		}
 
-		// Unlike a walk of a path, one of what is in a directory follows a link to it.
+		// Unlike filepath.WalkDir, this follows a symbolic link to the directory.
 		err := fs.WalkDir(os.DirFS(arg), ".", func(path string, entry fs.DirEntry, err error) error {
 			hidden := path != "." && strings.HasPrefix(filepath.Base(path), ".")
 
@@ -180,7 +178,7 @@ func filesOf(args []string, in io.Reader) ([]validate.File, error) {
 	return files, nil
 }
 
-// contentOf a file, or of the standard input.
+// contentOf returns the content of a file, or of the standard input for -.
 func contentOf(name string, in io.Reader) ([]byte, error) {
 	if name == "-" {
 		b, err := io.ReadAll(in)

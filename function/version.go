@@ -5,13 +5,13 @@ import (
 	"runtime"
 )
 
-// What was built, stamped by the build.
+// Version and commit of the source. The build sets them.
 var (
 	version = "dev"
 	commit  = "unknown" //nolint:gochecknoglobals // The linter knows of version only.
 )
 
-// versions of what the function is made of, a line each.
+// versions returns the version of the function, the commit and the version of Go, each on a line.
 func versions() string {
 	return fmt.Sprintf("function-ansible %s\ncommit %s\n%s", version, commit, runtime.Version())
 }
