@@ -36,7 +36,7 @@ type document struct {
 	node *yamlv3.Node
 }
 
-// is is true for an object of a group and kind.
+// is reports whether the object is of a group and kind.
 func (d document) is(group, kind string) bool {
 	return strings.HasPrefix(manifest.Text(d.object, "apiVersion"), group+"/") && manifest.Text(d.object, "kind") == kind
 }

@@ -65,7 +65,7 @@ func (s step) isOurs() bool {
 		s.is("function-ansible")
 }
 
-// is is true for a step of a function. The name under which a function is installed usually ends in its own name, after
+// is reports whether a step is of a function. The name under which a function is installed usually ends in its own name, after
 // that of an organization.
 func (s step) is(function string) bool { return strings.HasSuffix("-"+s.function, "-"+function) }
 
