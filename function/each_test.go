@@ -47,8 +47,8 @@ func TestForEach(t *testing.T) {
 			runs:   `[{name: db, forEach: "${xr.spec.zones}", when: "${xr.spec.wanted}"}]`, spec: "wanted: false", observed: member("eu"), said: "Available",
 		},
 		"Duplicates": {
-			reason: "A forEach of another type holds the set.",
-			runs:   listed, spec: "zones: [a, b, a]", said: `InvalidValue db: forEach: there is more than one item with key "a"`,
+			reason: "A duplicate key holds the set, and is named once.",
+			runs:   listed, spec: "zones: [a, b, a, a]", said: `InvalidValue db: forEach: there is more than one item with key "a"`,
 		},
 		"NoKey": {
 			reason: "Items that are not strings need forEachKey.",

@@ -116,7 +116,7 @@ func (e *ForEach) itemsOf(v any) ([]Item, []expression.Problem) {
 func (e *ForEach) withKeys(ctx context.Context, data expression.Data, items []Item) ([]Item, []expression.Problem) {
 	var problems []expression.Problem
 
-	seen := make(map[string]bool, len(items))
+	seen := make(map[string]int, len(items))
 
 	for i := range items {
 		if e.Key != nil {
@@ -136,12 +136,12 @@ func (e *ForEach) withKeys(ctx context.Context, data expression.Data, items []It
 					errors.Errorf(
 						"%.80q cannot be a key: it must be letters, digits and _.:/@-, start with a letter, a digit or _, and have at "+
 							"most 128 characters", key)))
-		case seen[key]:
+		case seen[key] == 1: // It is said once of each key.
 			problems = append(problems,
 				expression.InvalidAt("forEach", errors.Errorf("there is more than one item with key %q", key)))
 		}
 
-		seen[items[i].Key] = true
+		seen[items[i].Key]++
 	}
 
 	return items, problems
