@@ -184,7 +184,7 @@ spec:
 	}
 
 	out := cp.Kubectl(t, "get", "ansibleruns.ansible.m.crossplane.io", "-n", d.Namespace)
-	if head := strings.Join(strings.Fields(strings.SplitN(out, "\n", 2)[0]), " "); head != "NAME READY SYNCED PHASE LAST-RUN AGE" {
+	if head := strings.Join(strings.Fields(strings.SplitN(out, "\n", 2)[0]), " "); head != "NAME RUN READY SYNCED PHASE LAST-RUN AGE" {
 		t.Errorf("kubectl get: got columns %q", head)
 	}
 

@@ -30,6 +30,7 @@ type AnsibleRunStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,categories={crossplane,managed,ansible}
+// +kubebuilder:printcolumn:name="RUN",type="string",JSONPath=`.metadata.annotations.crossplane\.io/composition-resource-name`
 // +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
 // +kubebuilder:printcolumn:name="SYNCED",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].status"
 // +kubebuilder:printcolumn:name="PHASE",type="string",JSONPath=".status.atProvider.lastRun.phase"
