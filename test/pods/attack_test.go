@@ -18,8 +18,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// attacking is a run that carries out attacks, a shell script each, and publishes the names of those
-// that succeed. It then waits at the gate, as the victim of others.
+// attacking is a run that executes attacks, a shell script each, and publishes the names of those that succeed. Its Pod
+// then waits at the gate.
 var attacking = config + inputs + theRun + `
     vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]"}
     varFiles: [{source: SecretKey, secretKeyRef: {name: inputs, key: vars.yml}}]
@@ -36,10 +36,10 @@ var attacking = config + inputs + theRun + `
           ansible.builtin.debug: {msg: "{{ lookup('ansible.builtin.url', ledger ~ '/note/begin', ledger ~ '/gate/present') }}"}
 `
 
-// get is a script that gets a URL. The status is 0 if the answer is what was asked for.
+// get is a script that gets a URL. Its exit status is 0 if the request succeeds.
 const get = `python3 -c 'import ssl, sys, urllib.request as u; u.urlopen(sys.argv[1], context=ssl._create_unverified_context(), timeout=5)' `
 
-// What refuses an attack.
+// Defenses that refuse an attack.
 const (
 	nothing = iota
 	// confinement of the run in its Pod.
@@ -48,7 +48,7 @@ const (
 	pod
 )
 
-// attacks by content on what is in its own Pod and around it.
+// attacks of content on its own Pod, the node and the cluster.
 var attacks = map[string]struct {
 	reason, script string
 	refusedBy      int
@@ -56,37 +56,37 @@ var attacks = map[string]struct {
 	"Network":        {"Content may use the network.", get + `"$LEDGER/note/reached"`, nothing},
 	"Work":           {"Content may write to its own directory.", `echo >mine`, nothing},
 	"Token":          {"The Pod has no token.", `cat /var/run/secrets/kubernetes.io/serviceaccount/token`, pod},
-	"Payload":        {"The inputs of the run, and the key of its reports, are for the worker.", `cat /var/run/secrets/ansible.crossplane.io/run/payload.000`, confinement},
-	"Secrets":        {"Nor may content look what else is mounted there.", `ls /var/run/secrets`, confinement},
+	"Payload":        {"Only the worker reads the inputs of the run and the key of its reports.", `cat /var/run/secrets/ansible.crossplane.io/run/payload.000`, confinement},
+	"Secrets":        {"Content must not list the mounted Secrets.", `ls /var/run/secrets`, confinement},
 	"API":            {"Without a token the API server shows no Secret.", get + `"$API/api/v1/namespaces/$NAMESPACE/secrets"`, pod},
-	"Kubelet":        {"Nor does the kubelet show Pods.", get + `"$KUBELET/pods"`, pod},
-	"KubeletLogs":    {"Nor does it show logs.", get + `"$KUBELET/containerLogs/$NAMESPACE/x/run"`, pod},
+	"Kubelet":        {"Without a token the kubelet shows no Pods.", get + `"$KUBELET/pods"`, pod},
+	"KubeletLogs":    {"Without a token the kubelet shows no logs.", get + `"$KUBELET/containerLogs/$NAMESPACE/x/run"`, pod},
 	"KubeletFiles":   {"The directories of the kubelet have the Secrets of all Pods.", `ls /var/lib/kubelet`, pod},
-	"Host":           {"The disks of the node are not there.", `ls /proc/1/root`, confinement},
+	"Host":           {"The disks of the node are out of reach.", `ls /proc/1/root`, confinement},
 	"Processes":      {"A run sees no processes.", `ls /proc/1`, confinement},
-	"Environment":    {"The environment of the worker is its own.", `cat /proc/1/environ`, confinement},
+	"Environment":    {"Only the worker reads its environment.", `cat /proc/1/environ`, confinement},
 	"Memory":         {"The memory of the worker has the key of the reports.", `head -c 1 /proc/1/mem || cat /proc/1/maps`, confinement},
 	"Log":            {"Only the worker writes to the log.", `echo "ansible.crossplane.io/report:" >/proc/1/fd/1`, confinement},
-	"Termination":    {"Why the container ended, is for the worker to say.", `echo forged >/dev/termination-log`, confinement},
-	"Signal":         {"No run ends its worker.", `kill -0 1`, confinement},
-	"Signals":        {"Nor any other process than its own.", `for p in $(seq 1 20); do kill -0 $p && exit; done; false`, confinement},
-	"State":          {"The directory of the worker has other directories than that of the run.", `ls /ansible/state`, confinement},
+	"Termination":    {"Only the worker writes the termination message.", `echo forged >/dev/termination-log`, confinement},
+	"Signal":         {"A run must not signal its worker.", `kill -0 1`, confinement},
+	"Signals":        {"A run must not signal processes of others.", `for p in $(seq 1 20); do kill -0 $p && exit; done; false`, confinement},
+	"State":          {"The state directory of the worker must be hidden.", `ls /ansible/state`, confinement},
 	"Program":        {"The program of the worker does not change.", `echo >>/usr/local/bin/provider-ansible`, pod},
-	"Planted":        {"Nothing is put beside what the worker has written.", `mkdir /ansible/planted`, confinement},
+	"Planted":        {"A run must not create files beside those of the worker.", `mkdir /ansible/planted`, confinement},
 	"System":         {"The image does not change.", `echo >/usr/bin/attack || echo >/etc/attack`, pod},
 	"Root":           {"A run is not root.", `test "$(id -u)" = 0`, pod},
-	"Namespace":      {"Nor does it become root in a namespace.", `unshare --user --map-root-user true`, pod},
-	"Mount":          {"It mounts nothing.", `mount -t proc proc /proc`, pod},
-	"Packets":        {"It makes no packets by itself.", `python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)'`, pod},
-	"Devices":        {"It has no disks.", `head -c 1 /dev/sda || head -c 1 /dev/vda || head -c 1 /dev/mem`, pod},
-	"ControlGroups":  {"Its limits do not change.", `find /sys/fs/cgroup -name 'memory.max' -writable | grep . && echo max >/sys/fs/cgroup/memory.max`, pod},
+	"Namespace":      {"A run does not become root in a namespace.", `unshare --user --map-root-user true`, pod},
+	"Mount":          {"A run mounts nothing.", `mount -t proc proc /proc`, pod},
+	"Packets":        {"A run opens no raw sockets.", `python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)'`, pod},
+	"Devices":        {"A run has no disks.", `head -c 1 /dev/sda || head -c 1 /dev/vda || head -c 1 /dev/mem`, pod},
+	"ControlGroups":  {"A run does not change its limits.", `find /sys/fs/cgroup -name 'memory.max' -writable | grep . && echo max >/sys/fs/cgroup/memory.max`, pod},
 	"SharedMemory":   {"Names in shared memory cannot be listed.", `ls /dev/shm`, confinement},
 	"ContainerdSock": {"The container engine cannot be reached.", `find / -xdev -name '*.sock' -type s 2>/dev/null | grep .`, pod},
 }
 
-// TestAttacks has one Pod attack what is in it and around it, in a namespace that enforces the strictest
-// standard. In TestFlags, a Pod without confinement attacks: what only the confinement refuses must succeed then. The
-// inputs of the run must not be readable by anything else in the namespace.
+// TestAttacks executes all attacks in a Pod, in a namespace with the strictest Pod Security Standard. TestFlags executes
+// them in a Pod without confinement: attacks that only the confinement refuses must succeed there. Other Pods of the
+// namespace must not read the inputs of the run.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 
@@ -149,7 +149,7 @@ func (s *scene) attack(t *testing.T) []string {
 	return strings.Fields(owned)
 }
 
-// TestServiceAccount gives a run a service account, and what that may do, in its own namespace only.
+// TestServiceAccount gives a run the rights of a service account in its own namespace.
 func TestServiceAccount(t *testing.T) {
 	t.Parallel()
 

@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestContinuity ends the provider again and again, and the API server once, with runs in progress.
-// Each run ends once, and is recorded once. That what was left half done is cleaned up, which takes minutes, test/faults shows.
+// TestContinuity ends the provider several times, and the API server once, with runs in progress. Each run ends once, and
+// is recorded once. test/faults proves the cleanup after interrupted runs, which takes minutes.
 func TestContinuity(t *testing.T) {
 	const runs = 6
 
@@ -41,7 +41,7 @@ func TestContinuity(t *testing.T) {
 		ids[o.Name], _ = Value(u, "status.atProvider.lastRun.id").(string)
 	}
 
-	// All plays end while the API server is not there, and neither is the provider for a while.
+	// All plays end while the API server is down.
 	api, err := cp.Stack.APIServer(t.Context())
 	needs.OK(t, err)
 	needs.OK(t, api.Stop(t.Context()))
@@ -81,8 +81,8 @@ func TestContinuity(t *testing.T) {
 	}
 }
 
-// TestNodeGone loses the node under a run. The run goes on for as long as its state is not known. It is interrupted
-// and made up for when the node is marked as out of service.
+// TestNodeGone stops the kubelet of a run. The run stays in progress while its state is unknown. It is interrupted, and
+// another run follows, when the node is marked as out of service.
 func TestNodeGone(t *testing.T) {
 	s := newScene(t)
 	s.apply(t, waiting)

@@ -92,11 +92,11 @@ func ranWith(core, runner string) Expectation {
 	})
 }
 
-// TestEnvironments has the same told of the same plays by whatever Ansible an image has.
+// TestEnvironments expects equal reports of equal plays from all versions of Ansible.
 func TestEnvironments(t *testing.T) {
 	t.Parallel()
 
-	// told of both runs, but for what differs from run to run, or in the words of Ansible.
+	// told is the report of both runs, without values that differ between runs or versions of Ansible.
 	told := func(t *testing.T, execution, core, runner string) map[string]any {
 		t.Helper()
 		s := newScene(t)
@@ -133,8 +133,8 @@ func TestEnvironments(t *testing.T) {
 	}
 }
 
-// failures of the last run as task and host, and what they say of an item. Other messages are in the
-// words of Ansible.
+// failures of the last run with task, host, and the message about an item. Other messages differ between versions of
+// Ansible.
 func failures(u *unstructured.Unstructured) []string {
 	var all []string
 	l, _ := Value(u, "status.atProvider.lastRun.failures").([]any)
@@ -152,8 +152,7 @@ func failures(u *unstructured.Unstructured) []string {
 	return all
 }
 
-// TestVariablesOfImage finds the content of an image where its variables say, and gives plays what
-// the image sets.
+// TestVariablesOfImage uses content at the path in the environment variables of an image.
 func TestVariablesOfImage(t *testing.T) {
 	t.Parallel()
 
@@ -163,8 +162,7 @@ func TestVariablesOfImage(t *testing.T) {
 	s.ready(t, Field("status.atProvider.outputs.greeting", "hello"))
 }
 
-// TestExecutionEnvironment uses a collection that ansible-builder has put into an image, with the
-// packages of Python that it needs.
+// TestExecutionEnvironment uses a collection of an image of ansible-builder, with its Python packages.
 func TestExecutionEnvironment(t *testing.T) {
 	t.Parallel()
 

@@ -11,9 +11,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
-// A ledger is what the plays of a test reach over the network of the node: a list of what they
-// did, and gates that they wait at. They need no module for that, only the
-// lookup of URLs.
+// A ledger is a server for the plays of a test: a list of notes that they add to, and gates that they wait at. Plays use
+// the lookup of URLs, and no module.
 type ledger struct {
 	URL string
 

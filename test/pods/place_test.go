@@ -13,9 +13,8 @@ func (s *scene) request(t *testing.T, token string) {
 	s.ready(t, Field("status.atProvider.handledRequest", token), Field("status.atProvider.lastRun.trigger", "Requested"))
 }
 
-// TestPlaceChanges moves the runs of a configuration from one place to the other and back. It is
-// the next run that happens there, and there is none because of the move: a request is answered by
-// one run, which would be another one if a run had been due.
+// TestPlaceChanges moves the runs of a configuration from one place to the other and back. The next run happens at the
+// new place, and the move itself causes no run: each request is answered by exactly one.
 func TestPlaceChanges(t *testing.T) {
 	t.Parallel()
 

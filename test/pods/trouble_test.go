@@ -37,7 +37,7 @@ func contains(v any, part string) bool {
 	return strings.Contains(s, part)
 }
 
-// TestMissingRights grants the provider what it lacks with the command that it names.
+// TestMissingRights grants the missing rights with the command in the message of the provider.
 func TestMissingRights(t *testing.T) {
 	t.Parallel()
 
@@ -84,8 +84,8 @@ spec: {hard: {pods: "0"}}
 	}
 }
 
-// TestPodGone takes the Pod away from a play in progress. The run is interrupted, is no attempt,
-// and is made up for.
+// TestPodGone removes the Pod of a play in progress. The run is interrupted, does not count as an attempt, and another
+// run follows.
 func TestPodGone(t *testing.T) {
 	t.Parallel()
 
@@ -153,8 +153,8 @@ func TestOutOfMemory(t *testing.T) {
 	s.ready(t)
 }
 
-// TestQueue holds Pods and lets them run as Kueue does: by a gate, and a finalizer that keeps them. In the middle of a play
-// it takes the Pod away for another one.
+// TestQueue holds and admits Pods as Kueue does, with a scheduling gate and a finalizer. It preempts the Pod of a play in
+// progress, and admits the next one.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 
@@ -185,7 +185,7 @@ func TestQueue(t *testing.T) {
 	s.nothingLeft(t)
 }
 
-// TestDrained has kubectl drain look at the Pods of runs: it refuses those that nothing looks after.
+// TestDrained checks that kubectl drain accepts the Pods of runs. It refuses Pods without a controller.
 func TestDrained(t *testing.T) {
 	t.Parallel()
 
@@ -201,8 +201,7 @@ func TestDrained(t *testing.T) {
 	s.ready(t)
 }
 
-// TestDeletedDuringRun deletes an object while its play waits. The play is canceled, and what it may have made is
-// removed.
+// TestDeletedDuringRun deletes an object during its play. The play is canceled, and a run with state absent follows.
 func TestDeletedDuringRun(t *testing.T) {
 	t.Parallel()
 
@@ -223,7 +222,7 @@ func TestDeletedDuringRun(t *testing.T) {
 	s.nothingLeft(t)
 }
 
-// TestLongLog displays more than the kubelet keeps in one file.
+// TestLongLog displays more output than the kubelet keeps in one file.
 func TestLongLog(t *testing.T) {
 	t.Parallel()
 
@@ -250,7 +249,7 @@ func TestLongLog(t *testing.T) {
 	s.ready(t, Field("status.atProvider.outputs.done", "yes"))
 }
 
-// rotated waits until the kubelet has begun a new file, so that the beginning of the play is gone.
+// rotated waits until the log is in a new file, without the beginning of the play.
 func rotated(t *testing.T, pod Object) {
 	t.Helper()
 	Eventually(t, "the log to be rotated", func() bool {
