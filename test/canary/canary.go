@@ -1,5 +1,4 @@
-// Package canary has secrets that are nowhere else, a play that shows them in every way that there is, and finds them
-// wherever they should not be.
+// Package canary has unique secrets, a play that shows them in all known ways, and searches for leaks of them.
 package canary
 
 import (
@@ -33,7 +32,7 @@ const (
 	// random bytes at the end of a canary, as twice as many digits.
 	random = 12
 	digits = 2 * random
-	// large files are not looked at, in bytes.
+	// large files, of more bytes than this, are skipped.
 	large = 16 << 20
 )
 

@@ -20,9 +20,9 @@ func TestIn(t *testing.T) {
 		text   string
 		want   []string
 	}{
-		"None":   {reason: "No canary is no canary.", text: "********"},
-		"Both":   {reason: "They are told apart.", text: c["a"] + c["b"], want: []string{"a", "b"}},
-		"Base64": {reason: "In base64, wherever it starts.", text: base64.StdEncoding.EncodeToString([]byte("x" + c["b"])), want: []string{"b"}},
+		"None":   {reason: "A text without canaries has no places.", text: "********"},
+		"Both":   {reason: "Two canaries have different places.", text: c["a"] + c["b"], want: []string{"a", "b"}},
+		"Base64": {reason: "A canary is found in base64 at any offset.", text: base64.StdEncoding.EncodeToString([]byte("x" + c["b"])), want: []string{"b"}},
 	}
 
 	for name, tc := range cases {

@@ -25,7 +25,7 @@ import (
 // maxWait is how long a test waits for an event.
 const maxWait = time.Minute
 
-// A fixture has one run that attacks, and the files and processes that it must not reach.
+// A fixture has a run that attacks, and files and processes out of its reach.
 type fixture struct {
 	dir string
 	// own is the private data directory of the run that attacks.
@@ -180,10 +180,10 @@ func TestAttacks(t *testing.T) {
 		"LinkRun":        {reason: "No run makes hard links to files of another run.", script: `ln "$OTHER/project/.git-credentials" mine && cat mine && echo OWNED`},
 		"SymlinkRun":     {reason: "A symbolic link gives no access to files of another run.", script: `ln -s "$OTHER/project" link; cat link/.git-credentials && echo OWNED`},
 		"ReadToken":      {reason: "The service account can read all Secrets.", script: `cat "$TOKEN" && echo OWNED`},
-		"ReadKubeconfig": {reason: "The kubeconfig can read all Secrets, too.", script: `cat "$KUBE" && echo OWNED`},
+		"ReadKubeconfig": {reason: "The kubeconfig can read all Secrets.", script: `cat "$KUBE" && echo OWNED`},
 		"ReadInstall":    {reason: "Installations have credentials of other tenants.", script: `cat "$STORE/tmp/other/home/ansible.cfg" && echo OWNED`},
 		"ReadContent":    {reason: "Other tenants may have installed content with their credentials.", script: `cat "$STORE/sets/other/roles/r/main.yml" && echo OWNED`},
-		"WriteContent":   {reason: "Other runs execute what is in the store.", script: `echo >>"$STORE/sets/other/roles/r/main.yml" && echo OWNED`},
+		"WriteContent":   {reason: "Other runs execute the content of the store.", script: `echo >>"$STORE/sets/other/roles/r/main.yml" && echo OWNED`},
 		"PlantContent":   {reason: "Only installations add content to the store.", script: `ln -s "$OWN" "$STORE/sets/mine" && echo OWNED`},
 		"ListProcesses":  {reason: "A run does not see the processes of others.", script: `ls /proc && echo OWNED`},
 		"Arguments":      {reason: "Careless content has secrets in its arguments.", script: `cat "/proc/$VICTIM/cmdline" && echo OWNED`},
@@ -191,10 +191,10 @@ func TestAttacks(t *testing.T) {
 		"Provider":       {reason: "The environment of the provider may have secrets.", script: `grep -q PATH "/proc/$PROVIDER/environ" && echo OWNED`},
 		"Memory":         {reason: "The layout of memory is the first step to reading it.", script: `head -c 1 "/proc/$VICTIM/maps" && echo OWNED`},
 		"Root":           {reason: "The root directory of others leads to their files.", script: `cat "/proc/$VICTIM/cwd/project/.git-credentials" && echo OWNED`},
-		"Trace":          {reason: "What traces a process controls it.", script: `"$TOOL" tool trace "$VICTIM"`},
+		"Trace":          {reason: "A tracer controls its process.", script: `"$TOOL" tool trace "$VICTIM"`},
 		"Descriptor":     {reason: "A descriptor of another process gives access to its files.", script: `"$TOOL" tool descriptor "$VICTIM"`},
 		"Capabilities":   {reason: "A root process has no capabilities.", script: `"$TOOL" tool capabilities`, root: true},
-		"Device":         {reason: "A disk has the files of all.", script: `mknod disk b 7 0 && echo OWNED`, root: true},
+		"Device":         {reason: "A disk has the files of all runs.", script: `mknod disk b 7 0 && echo OWNED`, root: true},
 		"KillRun":        {reason: "Runs do not end each other.", script: `kill -0 "$VICTIM" && echo OWNED`, skip: !scope},
 		"KillProvider":   {reason: "No run ends the provider.", script: `kill -0 "$PROVIDER" && echo OWNED`, skip: !scope},
 		"KillSupervisor": {reason: "No run ends its supervisor, which ends its daemons.", script: `kill -0 "$PPID" && echo OWNED`, skip: !scope},
@@ -202,7 +202,7 @@ func TestAttacks(t *testing.T) {
 		"SharedMemory":   {reason: "Names in shared memory cannot be listed.", script: `ls /dev/shm && echo OWNED`},
 		"Shared":         {reason: "Runs share no directory.", script: `echo >"/tmp/$$.attack" && rm "/tmp/$$.attack" && echo OWNED`},
 		"Terminal":       {reason: "No run writes to a terminal of another process.", script: `echo >"$TERMINAL" && echo OWNED`},
-		"NewTerminal":    {reason: "No run makes a terminal, which others could open.", script: `(: <>/dev/ptmx) && echo OWNED`},
+		"NewTerminal":    {reason: "No run creates a terminal, since others could open it.", script: `(: <>/dev/ptmx) && echo OWNED`},
 		"Pipe":           {reason: "No run writes to the pipe of another run's output.", script: `echo >"/proc/$VICTIM/fd/1" && echo OWNED`},
 		"Privileges":     {reason: "No program gives new privileges.", script: `"$TOOL" tool privileges`},
 		"Descriptors":    {reason: "No descriptor is inherited.", script: `"$TOOL" tool descriptors`, safe: true},
@@ -228,7 +228,7 @@ func TestAttacks(t *testing.T) {
 				t.Errorf("%s\n%s", tc.reason, out)
 			}
 
-			// An attack that fails without confinement, too, proves nothing.
+			// The attack must succeed without confinement. Otherwise it proves nothing.
 			if out := w.attack(t.Context(), t, sandbox.Domain{}, tc.script); strings.Contains(out, owned) == tc.safe {
 				t.Errorf("without confinement: %s\n%s", tc.reason, out)
 			}

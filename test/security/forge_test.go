@@ -22,8 +22,8 @@ import (
 // forged is an event that gives a run outputs.
 const forged = `{"uuid": "u", "event": "playbook_on_stats", "event_data": {"processed": {"localhost": 1}, "artifact_data": {"forged": true}}}`
 
-// TestPlayForgesEvents has a run write an event to everything that another run has open: its
-// terminals, and the pipe of its events. Some terminals may belong to other tests.
+// TestPlayForgesEvents has a run write an event to the terminals and the pipe of events of another run. Some terminals
+// may belong to other tests.
 func TestPlayForgesEvents(t *testing.T) {
 	if asUser(t) {
 		return
@@ -35,10 +35,10 @@ func TestPlayForgesEvents(t *testing.T) {
 		start  func(*runner.Options)
 		want   string
 	}{
-		"Warm":           {reason: "Only a run itself makes its events.", mode: sandbox.Required, start: func(*runner.Options) {}},
-		"Cold":           {reason: "Also one that is executed.", mode: sandbox.Required, start: cold},
-		"WarmUnconfined": {reason: "Without confinement the attack succeeds.", mode: sandbox.Off, start: func(*runner.Options) {}, want: `{"forged":true}`},
-		"ColdUnconfined": {reason: "Here, too.", mode: sandbox.Off, start: cold, want: `{"forged":true}`},
+		"Warm":           {reason: "No run forges events of a warm run.", mode: sandbox.Required, start: func(*runner.Options) {}},
+		"Cold":           {reason: "No run forges events of a cold run.", mode: sandbox.Required, start: cold},
+		"WarmUnconfined": {reason: "Without confinement the attack on a warm run succeeds.", mode: sandbox.Off, start: func(*runner.Options) {}, want: `{"forged":true}`},
+		"ColdUnconfined": {reason: "Without confinement the attack on a cold run succeeds.", mode: sandbox.Off, start: cold, want: `{"forged":true}`},
 	}
 
 	for name, tc := range cases {

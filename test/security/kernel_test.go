@@ -54,7 +54,7 @@ func onKernel(name string, argv []string) error {
 	return unix.Exec(argv[0], argv, os.Environ())
 }
 
-// A world is where the program runs, and what is to come of it.
+// A world is a kernel and a command for the program, with the expected result.
 type world struct {
 	reason string
 	// kernel that is imitated.
@@ -64,9 +64,9 @@ type world struct {
 	// cluster is true for an AnsibleRun of the platform team.
 	cluster bool
 	flags   []string
-	// never is what is no part of the output; empty for nothing.
+	// never is a text that the output must lack; empty for none.
 	never string
-	// want is a part of the output. It says why if a play is refused.
+	// want is a part of the output: the reason if a play is refused.
 	want    string
 	refused bool
 }
@@ -88,15 +88,15 @@ func TestWorlds(t *testing.T) {
 
 	cases := map[string]world{
 		"RHEL9":           {reason: "A kernel that lacks a scope keeps runs from files.", kernel: "RHEL9", want: confined},
-		"StartRHEL9":      {reason: "The provider starts there.", kernel: "RHEL9", start: true, want: started},
-		"Tenant":          {reason: "Without Landlock a tenant's run is refused, with what to do.", kernel: "NoLandlock", want: "--confinement=BestEffort", refused: true},
-		"Platform":        {reason: "That of the platform team is not.", kernel: "NoLandlock", cluster: true, want: unconfined},
-		"PlatformWarned":  {reason: "There is a warning.", kernel: "NoLandlock", cluster: true, want: "Runs are NOT confined"},
-		"BestEffort":      {reason: "Nor is that of a trusted tenant.", kernel: "NoLandlock", flags: []string{"--confinement=BestEffort"}, want: unconfined},
+		"StartRHEL9":      {reason: "The provider starts on a kernel that lacks a scope.", kernel: "RHEL9", start: true, want: started},
+		"Tenant":          {reason: "Without Landlock a tenant's run is refused, and the message names the flag.", kernel: "NoLandlock", want: "--confinement=BestEffort", refused: true},
+		"Platform":        {reason: "Without Landlock a run of the platform team is allowed.", kernel: "NoLandlock", cluster: true, want: unconfined},
+		"PlatformWarned":  {reason: "A run without confinement causes a warning.", kernel: "NoLandlock", cluster: true, want: "Runs are NOT confined"},
+		"BestEffort":      {reason: "BestEffort allows the run of a tenant without Landlock.", kernel: "NoLandlock", flags: []string{"--confinement=BestEffort"}, want: unconfined},
 		"StartNoLandlock": {reason: "The provider starts on every kernel.", kernel: "NoLandlock", start: true, want: started},
-		"StartWarned":     {reason: "It warns where that one cannot confine.", kernel: "NoLandlock", start: true, want: "Runs are NOT confined"},
+		"StartWarned":     {reason: "The provider warns on a kernel without Landlock.", kernel: "NoLandlock", start: true, want: "Runs are NOT confined"},
 		"StartPods": {
-			reason: "For Pods alone it asks for nothing of the kernel.", kernel: "NoLandlock", start: true,
+			reason: "A provider for Pods alone needs no Landlock.", kernel: "NoLandlock", start: true,
 			flags: []string{"--place=PodsOnly"}, want: started, never: "Runs are NOT confined",
 		},
 	}
@@ -113,7 +113,7 @@ func TestWorlds(t *testing.T) {
 	}
 }
 
-// visit a world, and return an error if something else comes of it.
+// visit a world, and return an error if the result differs from the expected one.
 func (w world) visit(t *testing.T) error {
 	t.Helper()
 
