@@ -34,7 +34,7 @@ func TestUpToDate(t *testing.T) {
 	for _, page := range pages {
 		name := "docs/api/" + filepath.Base(page)
 		if _, ok := files[name]; !ok {
-			t.Errorf("%s is the page of no kind.", name)
+			t.Errorf("No kind has the page %s.", name)
 		}
 	}
 }

@@ -24,22 +24,22 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestReadable shows that the API server accepts nothing that the provider
-// cannot read: one such object would keep it from listing all the others.
+// TestReadable checks that the API server refuses all objects that the provider cannot read. One such object would keep
+// the provider from listing all others.
 func TestReadable(t *testing.T) {
 	cases := map[string]struct {
 		reason, spec string
 		want         bool
 	}{
 		"Minutes":              {reason: "A timeout is a duration as Go writes it.", spec: `{"role": "a.b.c", "timeout": "1h30m"}`, want: true},
-		"None":                 {reason: "Nothing is no timeout.", spec: `{"role": "a.b.c", "timeout": "0s"}`, want: true},
+		"None":                 {reason: "Zero means no timeout.", spec: `{"role": "a.b.c", "timeout": "0s"}`, want: true},
 		"Word":                 {reason: "A word is no duration.", spec: `{"role": "a.b.c", "timeout": "soon"}`},
 		"Number":               {reason: "A number has no unit.", spec: `{"role": "a.b.c", "timeout": "20"}`},
-		"Days":                 {reason: "Go knows no days.", spec: `{"role": "a.b.c", "timeout": "1d"}`},
-		"Overflow":             {reason: "What no duration can hold is none.", spec: `{"role": "a.b.c", "timeout": "99999999999h"}`},
-		"Negative":             {reason: "Time does not run backwards.", spec: `{"role": "a.b.c", "timeout": "-5m"}`},
+		"Days":                 {reason: "A duration of Go has no days.", spec: `{"role": "a.b.c", "timeout": "1d"}`},
+		"Overflow":             {reason: "A value above the range of durations is refused.", spec: `{"role": "a.b.c", "timeout": "99999999999h"}`},
+		"Negative":             {reason: "A negative timeout is refused.", spec: `{"role": "a.b.c", "timeout": "-5m"}`},
 		"RetryLimit":           {reason: "A number that does not fit into 32 bits is too large.", spec: `{"role": "a.b.c", "retryLimit": 3000000000}`},
-		"RetryLimitScientific": {reason: "So is one that is written in another way.", spec: `{"role": "a.b.c", "retryLimit": 3e9}`},
+		"RetryLimitScientific": {reason: "A large number in scientific notation is refused.", spec: `{"role": "a.b.c", "retryLimit": 3e9}`},
 	}
 
 	for _, kind := range []struct {
