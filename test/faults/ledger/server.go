@@ -50,8 +50,8 @@ func (s *server) serve(ctx context.Context, c net.Conn) {
 	s.play(ctx, cancel, c, lines, Run{UID: words[0], ID: words[1], Mode: words[2], State: words[3], Value: words[4]})
 }
 
-// play the target of a run: at the end of the work it tells the play whether to fail, and whether the target differs. It
-// then reads the outcome.
+// play the target of a run: at the end of the work, it tells the play whether to fail, and whether the target differs.
+// It then reads the outcome.
 func (s *server) play(ctx context.Context, cancel context.CancelFunc, c net.Conn, lines *bufio.Scanner, r Run) {
 	differs := s.book.Begin(r)
 
