@@ -58,7 +58,7 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		return nil, false
 	}
 
-	return e.value(place{name: name}, r.of(e.data)), true
+	return e.value(place{name: name}, r.of(e.data), e.known[name]), true
 }
 
 // Parent is nil.

@@ -192,5 +192,5 @@ func unmarshalJSON(text ref.Val) ref.Val {
 		return types.NewErr("the text is not JSON: %s", clip.Text(err.Error(), maxMessage))
 	}
 
-	return (&evaluation{}).value(place{name: functionJSONUnmarshal + "(…)"}, v)
+	return (&evaluation{}).value(place{name: functionJSONUnmarshal + "(…)"}, v, nil)
 }

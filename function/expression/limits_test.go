@@ -2,6 +2,7 @@ package expression
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,6 +108,27 @@ func TestRunaway(t *testing.T) {
 			}
 		})
 	}
+}
+
+// deep returns objects with a name in each other, and a value in the last one.
+func deep(name string, levels int, value any) any {
+	for range levels {
+		value = map[string]any{name: value}
+	}
+
+	return value
+}
+
+// A value takes as long to go through as it is large, however deep it is.
+func TestDeep(t *testing.T) {
+	items := slices.Repeat([]any{1.0}, 100_000)
+	data := Data{XR: map[string]any{"spec": map[string]any{"deep": deep("a", 30_000, items)}}}
+
+	bomb.Defuse(t, func() {
+		if got, problems := evaluateIn(t, environment(t), "xr.spec.deep == xr.spec.deep", data); got != true {
+			t.Errorf("Evaluate(...): want true, got %v, %v", got, problems)
+		}
+	})
 }
 
 // A name that is computed from a resource, the name of which is computed, and so on, is compiled once.

@@ -43,32 +43,45 @@ func (e *evaluation) missing(err error) *place {
 	return nil
 }
 
-// A view is a JSON value as expressions see it. It is converted as far as it is looked at, and knows its place.
+// A view is a JSON value as expressions see it. It is converted as far as it is looked at, and knows its place and its
+// schema.
 type view struct {
 	place
 
+	schema     map[string]any
 	evaluation *evaluation
 }
 
-// NativeToValue returns a value that CEL itself takes from a list or an object, to compare it for example.
-func (v *view) NativeToValue(data any) ref.Val { return v.evaluation.value(v.place, data) }
+// NativeToValue returns a value that CEL itself takes from a list or an object, to compare it for example. A list has
+// the schema of its items.
+func (v *view) NativeToValue(data any) ref.Val { return v.evaluation.value(v.place, data, v.schema) }
 
-// value of CEL for JSON that is at a place.
-func (e *evaluation) value(at place, data any) ref.Val {
+// exact is the schema of values in which numbers that are doubles are float64, and others int64.
+var exact = func() map[string]any { //nolint:gochecknoglobals // It is a constant.
+	s := typed(Number)
+	s["items"], s["additionalProperties"] = s, s
+
+	return s
+}()
+
+// value of CEL for JSON that is at a place. The schema is handed on: to look it up takes as many steps as the place has
+// levels.
+func (e *evaluation) value(at place, data any, schema map[string]any) ref.Val {
 	switch data := data.(type) {
 	case nil, bool, string, int64:
 		return types.DefaultTypeAdapter.NativeToValue(data)
 	case float64:
-		return e.number(at, data)
+		return number(at, data, schema)
 	case map[string]any:
-		return e.value(at, Partial{Fields: data, Whole: data})
+		return e.value(at, Partial{Fields: data, Whole: data}, schema)
 	case Partial:
-		o := &object{view: view{place: at, evaluation: e}, fields: data.Fields}
+		o := &object{view: view{place: at, schema: schema, evaluation: e}, fields: data.Fields}
 		o.Mapper = types.NewStringInterfaceMap(&o.view, data.Whole)
 
 		return o
 	case []any:
-		l := &list{view: view{place: at, evaluation: e}, items: data}
+		items, _ := schema["items"].(map[string]any)
+		l := &list{view: view{place: at, schema: items, evaluation: e}, items: data}
 		l.Lister = types.NewDynamicList(&l.view, data)
 
 		return l
@@ -86,11 +99,10 @@ func (e *evaluation) value(at place, data any) ref.Val {
 	return types.NewErr("%s is of no type that JSON has: %T", at.String(), data)
 }
 
-// number returns a double where the number has a fraction, or its schema says so, or a local has computed it: integers
-// of locals are int64. Any other one is an integer. Beyond 2^53-1 it is an error: it may differ from the number in the
-// manifest.
-func (e *evaluation) number(at place, n float64) ref.Val {
-	if n != math.Trunc(n) || math.IsInf(n, 0) || at.root() == rootLocals || e.schemaAt(&at)["type"] == string(Number) {
+// number returns a number of the type that its schema says. Without one, an integral number is an integer. Beyond
+// 2^53-1 it is an error: it may differ from the number in the manifest.
+func number(at place, n float64, schema map[string]any) ref.Val {
+	if schema["type"] == string(Number) || n != math.Trunc(n) || math.IsInf(n, 0) {
 		return types.Double(n)
 	}
 
@@ -99,29 +111,6 @@ func (e *evaluation) number(at place, n float64) ref.Val {
 	}
 
 	return types.Int(n)
-}
-
-// schemaAt returns the schema of what is at a place, that of the items for a list.
-func (e *evaluation) schemaAt(p *place) map[string]any {
-	var schema map[string]any
-
-	switch {
-	case p.up == nil:
-		schema = e.known[p.name]
-	case p.isIndex:
-		return e.schemaAt(p.up)
-	default:
-		above := e.schemaAt(p.up)
-		if schema = below(above, p.name); schema == nil {
-			schema, _ = above["additionalProperties"].(map[string]any)
-		}
-	}
-
-	for items, isList := schema["items"].(map[string]any); isList; items, isList = schema["items"].(map[string]any) {
-		schema = items
-	}
-
-	return schema
 }
 
 // Unknown stands in the data for a value that is there, and that is not known. It says why, after its place. An
@@ -152,9 +141,14 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 	at := place{up: &o.place, name: string(name)}
 	data, found := o.fields[string(name)]
 
+	schema := below(o.schema, string(name))
+	if schema == nil {
+		schema, _ = o.schema["additionalProperties"].(map[string]any)
+	}
+
 	if o.up == nil && o.name == rootLocals {
 		l := o.evaluation.local(string(name))
-		data, found = l.value, l.ok
+		data, found, schema = l.value, l.ok, exact
 	}
 
 	if !found {
@@ -163,7 +157,7 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 		return nil, false
 	}
 
-	return o.evaluation.value(at, data), true
+	return o.evaluation.value(at, data, schema), true
 }
 
 // Get the value of a key.
@@ -196,7 +190,7 @@ type list struct {
 // Get an item.
 func (l *list) Get(index ref.Val) ref.Val {
 	if i, err := types.IndexOrError(index); err == nil && i >= 0 && i < len(l.items) {
-		return l.evaluation.value(place{up: &l.place, index: i, isIndex: true}, l.items[i])
+		return l.evaluation.value(place{up: &l.place, index: i, isIndex: true}, l.items[i], l.schema)
 	}
 
 	return l.Lister.Get(index)
@@ -231,15 +225,6 @@ type place struct {
 	// index in a list, where isIndex.
 	index   int
 	isIndex bool
-}
-
-// root returns the name of the root that the place is below.
-func (p *place) root() string {
-	for p.up != nil {
-		p = p.up
-	}
-
-	return p.name
 }
 
 // path of the names from that of the root on.
