@@ -107,10 +107,17 @@ func number(at place, n float64, schema map[string]any) ref.Val {
 	}
 
 	if math.Abs(n) > manifest.MaxExact {
-		return types.NewErr("%s is an integer beyond 2^53-1, which is not exact here; make it a string", at.String())
+		return types.WrapErr(inexact{at})
 	}
 
 	return types.Int(n)
+}
+
+// inexact is the error of an integer at a place. There may be many of them, at long paths, of which one is told.
+type inexact struct{ place }
+
+func (i inexact) Error() string {
+	return i.String() + " is an integer beyond 2^53-1, which is not exact here; make it a string"
 }
 
 // Unknown stands in the data for a value that is there, and that is not known. It says why, after its place. An
@@ -243,19 +250,31 @@ func (p *place) String() string { return p.write("") }
 func (p *place) optional() string { return p.write("?") }
 
 func (p *place) write(mark string) string {
+	var steps []string
+	for at := p; at != nil; at, mark = at.up, "" {
+		steps = append(steps, at.step(mark))
+	}
+
+	slices.Reverse(steps)
+
+	return strings.Join(steps, "")
+}
+
+// step to the place from the one above it.
+func (p *place) step(mark string) string {
 	switch {
 	case p.up == nil:
 		return p.name
 	case p.isIndex:
-		return p.up.String() + "[" + mark + strconv.Itoa(p.index) + "]"
+		return "[" + mark + strconv.Itoa(p.index) + "]"
 	}
 
 	name := clip.Text(p.name, maxName)
 	if !isSelectable(name) {
-		return p.up.String() + "[" + mark + strconv.Quote(name) + "]"
+		return "[" + mark + strconv.Quote(name) + "]"
 	}
 
-	return p.up.String() + "." + mark + name
+	return "." + mark + name
 }
 
 // selectable are names that can be written after a dot, and words that cannot.
