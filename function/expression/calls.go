@@ -175,7 +175,9 @@ func workOf(function string, args []ref.Val) (uint64, ref.Val) {
 	case "indexOf", "lastIndexOf", "replace", "join":
 		n += first * others / perUnit
 	case "format":
+		n *= w.deepest // Each level of a value is written again into the one around it.
 		format, _ := args[0].(types.String)
+
 		n += ofText(strings.Count(string(format), "%") * perClause)
 
 		if precision.MatchString(string(format)) {
@@ -210,12 +212,16 @@ var (
 // A weigher goes through all that is in values, as far as the limit.
 type weigher struct {
 	work uint64
+	// depth of the value that is weighed, and of the deepest one.
+	depth, deepest uint64
 	// unusable is the first value that is an error, in the order of the keys: one that is not known, for example.
 	unusable ref.Val
 }
 
 func (w *weigher) weigh(v ref.Val) {
 	w.work++
+	w.depth++
+	w.deepest = max(w.deepest, w.depth)
 
 	switch v := v.(type) {
 	case *types.Err:
@@ -243,6 +249,8 @@ func (w *weigher) weigh(v ref.Val) {
 			w.weigh(v.Get(key))
 		}
 	}
+
+	w.depth--
 }
 
 // length of a text in bytes, or of a list.

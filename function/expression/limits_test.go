@@ -32,8 +32,8 @@ func TestRunaway(t *testing.T) {
 			"items": items, "tags": tags, "x": x, "y": strings.Repeat("y", 500_000),
 			"billion": 1e9, "precision": "%.999999999f",
 			"halves": []any{0.5, 0.25}, "numbers": strings.Repeat("%f%f", 50_000), "exponent": "1e-2147483647", "nines": strings.Repeat("9", 100_000),
-			"inexact": deep(strings.Repeat("k", 80), 3000, slices.Repeat([]any{1e17}, 50_000)),
-			"zone":    "America/New_York", "json": "[" + strings.Repeat("[],", 400_000) + "0]", "version": "1.0.0-" + strings.Repeat("1.", 50_000) + "1", "url": "https://example.org/?" + strings.Repeat("a=b&", 50_000),
+			"deep": deep("a", 3000, x), "inexact": deep(strings.Repeat("k", 80), 3000, slices.Repeat([]any{1e17}, 50_000)),
+			"zone": "America/New_York", "json": "[" + strings.Repeat("[],", 400_000) + "0]", "version": "1.0.0-" + strings.Repeat("1.", 50_000) + "1", "url": "https://example.org/?" + strings.Repeat("a=b&", 50_000),
 		}}}
 	}
 
@@ -65,6 +65,7 @@ func TestRunaway(t *testing.T) {
 		"LastIndex":     {reason: "From the end, too.", source: "xr.spec.x.lastIndexOf(xr.spec.y)", want: work},
 		"Doubled":       {reason: "A list with itself, again and again, is as long as it is.", source: "[xr.spec.items]" + strings.Repeat(".map(a, a + a)", 30), want: work},
 		"Numbers":       {reason: "Numbers become long texts.", source: "xr.spec.numbers.format(lists.range(50000).map(i, xr.spec.halves).flatten())", want: work},
+		"Deep":          {reason: "A value is written again at each of its levels.", source: "'%s'.format([xr.spec.deep])", want: work},
 		"Inexact":       {reason: "Numbers that are not exact are not told one by one.", source: "xr.spec.inexact == xr.spec.inexact", want: "xr.spec.inexact.kkk"},
 		"Exponent":      {reason: "An exponent is as many digits.", source: "quantity(xr.spec.exponent).isInteger()", want: work},
 		"Digits":        {reason: "So are digits.", source: "isQuantity(xr.spec.nines)", want: work},
