@@ -165,6 +165,12 @@ func TestStays(t *testing.T) {
 			runs:   `[{name: database, vars: {size: 5}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}"),
 			want: "db", said: "InvalidValue " + renamed("database", "db", "") + "\nLeaving:\ndb: not wanted any more, but may be what database was called",
 		},
+		"RenamedWithoutEntries": {
+			reason: "Nor one that has only the last of several entries, which any one before it could be.",
+			runs:   `[{name: database, varFiles: [{source: Secret, secretRef: {name: "${xr.spec.?a}"}}, {source: Secret, secretRef: {name: "${xr.spec.?b}"}}, {source: Secret, secretRef: {name: z}}]}]`, spec: "a: one, b: two",
+			observed: existing("db", "", "role: a.b.c, varFiles: [{source: Secret, secretRef: {name: z}}]"),
+			want:     "db", said: "InvalidValue " + renamed("database", "db", " but for computed values") + "\nLeaving:\ndb: not wanted any more, but may be what database was called",
+		},
 		"RenamedWithoutEntry": {
 			reason: "A run may be an AnsibleRun without an entry that a missing value leaves out.",
 			runs:   `[{name: database, env: [{name: A, value: "${xr.spec.?a}"}, {name: B, value: b}]}]`, spec: "a: there",

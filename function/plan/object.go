@@ -170,16 +170,19 @@ func matches(v, was any) bool {
 		return (was != nil || !v.Required) && (v.Inventory != nil || v.Template.MayBe(was))
 	case []any:
 		list, _ := was.([]any)
+		// first[n] is true if the entries so far may be the first n items. An entry with an Entry value may be left out.
+		first := make([]bool, len(list)+1)
+		first[0] = true
 
 		for _, entry := range v {
-			if len(list) > 0 && matches(entry, list[0]) {
-				list = list[1:]
-			} else if !hasEntryValue(entry) {
-				return false
+			for n := len(list); n > 0; n-- {
+				first[n] = first[n] && hasEntryValue(entry) || first[n-1] && matches(entry, list[n-1])
 			}
+
+			first[0] = first[0] && hasEntryValue(entry)
 		}
 
-		return len(list) == 0
+		return first[len(list)]
 	case map[string]any:
 		object, _ := was.(map[string]any)
 
