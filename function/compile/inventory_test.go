@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// Ansible itself reads the inventory: values arrive as they are, whatever they
-// look like, and nothing that is computed is templated. So it is with the provider's own plugin.
+// TestInventoryInAnsible reads inventories with Ansible, with and without the plugin of the provider: values arrive unchanged,
+// and computed values are not templated.
 func TestInventoryInAnsible(t *testing.T) {
 	t.Run("Alone", func(t *testing.T) { inAnsible(t, "hosts", map[string]any{}) })
 	t.Run("Beside", func(t *testing.T) { inAnsible(t, "hosts.yml", map[string]any{"project": map[string]any{}}) })

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// How many runs of many are ready is said first, and is no event by itself.
+// TestTally checks the line with the numbers of runs, which is no event by itself.
 func TestTally(t *testing.T) {
 	runs := func(n int, reasons ...desired.Reason) []desired.Outcome {
 		all := []desired.Outcome{{Name: "off", Resource: "off", Reason: desired.Skipped, Messages: []string{"not wanted"}}}
@@ -32,10 +32,10 @@ func TestTally(t *testing.T) {
 		runs   []desired.Outcome
 		want   string
 	}{
-		"Few":      {reason: "Few are not counted.", runs: runs(9, desired.RunFailed), want: ""},
-		"Many":     {reason: "Many are, without those that are not wanted.", runs: runs(49, desired.RunFailed), want: "49 of 50 runs are ready; 1 failed"},
-		"Mixed":    {reason: "The most severe come first.", runs: runs(8, desired.Running, desired.RunFailed, desired.DependencyNotReady, desired.Running, desired.ValuePending, desired.InvalidValue), want: "8 of 14 runs are ready; 1 without a usable value, 1 failed, 2 waiting, 2 in progress"},
-		"AllReady": {reason: "When all are ready there is nothing to say.", runs: runs(50), want: ""},
+		"Few":      {reason: "Few runs have no tally.", runs: runs(9, desired.RunFailed), want: ""},
+		"Many":     {reason: "Many runs have a tally, without unwanted runs.", runs: runs(49, desired.RunFailed), want: "49 of 50 runs are ready; 1 failed"},
+		"Mixed":    {reason: "The most severe states come first in a tally.", runs: runs(8, desired.Running, desired.RunFailed, desired.DependencyNotReady, desired.Running, desired.ValuePending, desired.InvalidValue), want: "8 of 14 runs are ready; 1 without a usable value, 1 failed, 2 waiting, 2 in progress"},
+		"AllReady": {reason: "If all runs are ready, there is no tally.", runs: runs(50), want: ""},
 	}
 
 	for name, tc := range cases {

@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestReasons compares the table of reasons in docs/function.md with the reasons that the condition
-// may have, in the order in which one comes before another.
+// TestReasons compares the table of reasons in docs/function.md with the reasons of the condition, in the order of
+// their severity.
 func TestReasons(t *testing.T) {
 	_, table, _ := strings.Cut(needs.Read(t, "../../docs/function.md"), "\n### Reasons of AnsibleRunsReady\n")
 	table, _, _ = strings.Cut(table, "\n### ")

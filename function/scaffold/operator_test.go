@@ -38,7 +38,7 @@ func TestMovePage(t *testing.T) {
 		t.Fatalf("the page has %d blocks of YAML, this test knows 3", len(yaml))
 	}
 
-	// The project of the tests has more than the one of the page.
+	// The project of the tests has more files than that of the page.
 	const caches = "config/crd/bases/cache.example.org_caches.yaml"
 
 	crd := strings.Replace(needs.Read(t, operatorProject+"/"+caches), "environment:", "owner:", 1)
@@ -53,7 +53,7 @@ func TestMovePage(t *testing.T) {
 	}
 }
 
-// changed is a copy of the project with other files; those without text are gone.
+// changed returns a copy of the project with other texts of files. A file with an empty text is removed.
 func changed(t *testing.T, files map[string]string) string {
 	t.Helper()
 
@@ -63,7 +63,7 @@ func changed(t *testing.T, files map[string]string) string {
 	return written(t, dir, files)
 }
 
-// written are files below a directory.
+// written returns the texts of the files below a directory.
 func written(t *testing.T, dir string, files map[string]string) string {
 	t.Helper()
 
@@ -81,7 +81,7 @@ func written(t *testing.T, dir string, files map[string]string) string {
 	return dir
 }
 
-// entry of watches.yaml for a Cache, with more lines.
+// entry returns an entry of watches.yaml for the kind Cache, with further lines.
 func entry(lines ...string) string {
 	return "- group: cache.example.org\n  version: v1alpha1\n  kind: Cache\n  " + strings.Join(lines, "\n  ") + "\n"
 }
@@ -142,7 +142,7 @@ func TestOperatorErrors(t *testing.T) {
 	}
 }
 
-// What can be written in several ways means the same.
+// Different forms of a project have the same documents.
 func TestOperatorForms(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -151,17 +151,17 @@ func TestOperatorForms(t *testing.T) {
 		want   []string
 	}{
 		"Environment": {
-			reason: "The operator takes values from its environment, and any case of a name.",
+			reason: "The watches may refer to environment variables, and names may be in any case.",
 			files:  map[string]string{"watches.yaml": entry("role: $SCAFFOLD_TEST_ROLE", "reconcileperiod: 90s", `vars: {pattern: "a$1 ${SCAFFOLD_TEST_ROLE} {{ b }}"}`)},
 			want:   []string{"role: acme.cache.purge", "orValue('1m30s')", "pattern: a$${1} purge {{ b }}\n"},
 		},
 		"InImage": {
-			reason: "Paths in the operator's image are paths of the project.",
+			reason: "Paths in the image of the operator are paths of the project.",
 			files:  map[string]string{"watches.yaml": entry("playbook: /opt/ansible/playbooks/region.yml", "reconcilePeriod: 0s")},
 			want:   []string{"playbook: acme.cache.region", "orValue('10h')", "policy: Keep"},
 		},
 		"Elsewhere": {
-			reason: "What only the operator's container has must be said.",
+			reason: "References to the container of the operator get comments.",
 			files: map[string]string{
 				"watches.yaml":                entry("role: cache"),
 				"roles/cache/tasks/sdk.yml":   "- ansible.builtin.include_tasks: /opt/ansible/roles/purge/tasks/main.yml\n",
@@ -173,7 +173,7 @@ func TestOperatorForms(t *testing.T) {
 			},
 		},
 		"Secrets": {
-			reason: "Others have Secrets, too: nothing runs until a label says so. Another project may have a configuration for the kind.",
+			reason: "A watch of Secrets needs a label. Its configuration has the name of the project, since other projects may watch Secrets, too.",
 			files:  map[string]string{"watches.yaml": entry("role: cache") + "- {version: v1, group: \"\", kind: Secret, role: purge}\n"},
 			want: []string{
 				"kind: WatchOperation\nmetadata:\n  name: acme-cache-secrets\n",
@@ -183,18 +183,18 @@ func TestOperatorForms(t *testing.T) {
 			},
 		},
 		"Expressions": {
-			reason: "A selector without a label that is meant may select everything.",
+			reason: "Without matchLabels, a WatchOperation needs a label, since it would watch all objects.",
 			files: map[string]string{"watches.yaml": entry("role: cache") +
 				"- {version: v1, group: apps, kind: Deployment, role: purge, selector: {matchExpressions: [{key: a, operator: DoesNotExist}]}}\n"},
 			want: []string{"    matchLabels:\n      ansible.fn.crossplane.io/watched-by: acme-cache\n", "  name: acme-cache-deployments.apps\n"},
 		},
 		"Plural": {
-			reason: "A kind of Kubernetes is called as Kubernetes calls it, and needs no definition.",
+			reason: "A kind of Kubernetes needs no XRD, and has the plural name of Kubernetes.",
 			files:  map[string]string{"config/crd": "", "watches.yaml": "- {version: v1, group: networking.k8s.io, kind: NetworkPolicy, role: purge}\n"},
 			want:   []string{"  name: acme-cache-networkpolicies.networking.k8s.io\n"},
 		},
 		"Temporary": {
-			reason: "Another directory of that name is none of all programs.",
+			reason: "Another directory with the name tmp is not /tmp.",
 			files: map[string]string{
 				"watches.yaml":                entry("role: cache"),
 				"roles/cache/tasks/touch.yml": "- ansible.builtin.file: {path: /var/tmp/filled, state: touch}\n",
@@ -213,12 +213,12 @@ func TestOperatorForms(t *testing.T) {
 			want:   []string{"    collections:\n    - name: https://git.example.org/cache.git\n      type: git\n"},
 		},
 		"RequiredRole": {
-			reason: "A role that requirements bring needs no collection.",
+			reason: "A role from the requirements needs no collection.",
 			files:  map[string]string{"watches.yaml": entry("role: acme.tuned"), "requirements.yml": "roles: [{name: acme.tuned}]\n", "galaxy.yml": ""},
 			want:   []string{"role: acme.tuned", "  requirements: |\n    roles:\n    - name: acme.tuned\n"},
 		},
 		"FinalizerOfAnotherVariable": {
-			reason: "A variable that nothing sets while the object is there is set only when it is deleted.",
+			reason: "A variable without a value while the object exists is set only for the deletion.",
 			files:  map[string]string{"watches.yaml": entry("role: cache", "finalizer: {name: a/b, vars: {cleanup: \"yes\"}}")},
 			want: []string{
 				"        role: acme.cache.cache\n",
@@ -226,7 +226,7 @@ func TestOperatorForms(t *testing.T) {
 			},
 		},
 		"FinalizerOfField": {
-			reason: "The variable of a deletion wins over a field of the spec for the state.",
+			reason: "The state variable wins over a field of the spec with the same meaning.",
 			files: map[string]string{
 				"watches.yaml": entry("role: purge", "finalizer: {name: a/b, vars: {region: absent}}"),
 				"config/crd/bases/cache.example.org_caches.yaml": strings.Replace(needs.Read(t, operatorProject+"/config/crd/bases/cache.example.org_caches.yaml"), "environment:", "region:", 1),

@@ -73,7 +73,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// isGolden fails unless documents are those of a golden file.
+// isGolden fails unless documents are equal to a golden file.
 func isGolden(t *testing.T, name string, documents []validate.File) {
 	t.Helper()
 
@@ -92,7 +92,7 @@ func isGolden(t *testing.T, name string, documents []validate.File) {
 	}
 }
 
-// textsOf documents.
+// textsOf returns documents as one text.
 func textsOf(documents []validate.File) string {
 	text := ""
 	for _, d := range documents {
@@ -179,7 +179,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestOnDelete says what deletion does with roles that look at the state, and with others.
+// TestOnDelete checks onDelete for roles that use the state variable, and for others.
 func TestOnDelete(t *testing.T) {
 	const keep = "onDelete:\n          policy: Keep\n"
 
@@ -199,7 +199,7 @@ func TestOnDelete(t *testing.T) {
 	}
 }
 
-// A value of an XR wins over all that a project says, so that its own defaults would never count.
+// Options that the project sets get no default in the XRD, since a value of an XR wins over group_vars and host_vars.
 func TestLoadProject(t *testing.T) {
 	project := written(t, t.TempDir(), map[string]string{
 		"roles/web/defaults/main.yml":              "port: 80\nname: web\nsize: 1\ntitle: none\n",

@@ -9,8 +9,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// Each change of a Composition without mistakes is one that people make, and that waits or shows the wrong thing in a
-// cluster.
+// TestDoubts makes typical mistakes in a valid Composition. Without the warnings, its XRs would wait or show wrong
+// values.
 func TestDoubts(t *testing.T) {
 	const (
 		steps = "  - step: environment\n    functionRef: {name: function-environment-configs}\n" +
@@ -26,26 +26,26 @@ func TestDoubts(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		// edits are texts and what takes the place of each.
+		// edits are texts, each followed by its replacement.
 		edits []string
 		// want are the mistakes and warnings, without their lines.
 		want []string
 	}{
-		"Good": {reason: "Nothing is said of what is right."},
+		"Good": {reason: "A valid input has no warning."},
 		"Optional": {
-			reason: "An optional field has to be read as one.", edits: []string{"xr.spec.?port}", "xr.spec.port}"},
+			reason: "A reference to an optional field as a required one is a warning.", edits: []string{"xr.spec.?port}", "xr.spec.port}"},
 			want: []string{"runs[0].vars.port: warning: xr.spec.port" + optional + "xr.spec.?port" + or},
 		},
 		"OptionalBelow": {
-			reason: "Below a field that is required, too.", edits: []string{"xr.spec.?port}", "xr.spec.owner.mail}"},
+			reason: "A reference to an optional field below a required one is a warning.", edits: []string{"xr.spec.?port}", "xr.spec.owner.mail}"},
 			want: []string{"runs[0].vars.port: warning: xr.spec.owner.mail" + optional + "xr.spec.owner.?mail" + or},
 		},
 		"RequiredBelow": {
-			reason: "What is required in an optional object is optional with it.", edits: []string{"xr.spec.?port}", "xr.spec.mirror.host}"},
+			reason: "A required field of an optional object is optional.", edits: []string{"xr.spec.?port}", "xr.spec.mirror.host}"},
 			want: []string{"runs[0].vars.port: warning: xr.spec.mirror" + optional + "xr.spec.?mirror" + or},
 		},
 		"OptionalElsewhere": {
-			reason: "In locals and in the status, too.",
+			reason: "Locals and the status are checked, too.",
 			edits:  []string{"${xr.spec.owner.?mail.orValue(xr.spec.owner.name)}", "${xr.spec.owner.mail}", "${runs.site.outputs.url}", "${xr.spec.owner.mail}"},
 			want: []string{
 				"locals.who: warning: xr.spec.owner.mail" + optional + "xr.spec.owner.?mail" + or,
@@ -53,41 +53,41 @@ func TestDoubts(t *testing.T) {
 			},
 		},
 		"GoTemplate": {
-			reason: "Templates of Go are those of another function.", edits: []string{"${xr.spec.title}\"\n          pages", "{{ .observed.composite.resource.spec.title }}\"\n          pages"},
+			reason: "A Go template is text and not an expression.", edits: []string{"${xr.spec.title}\"\n          pages", "{{ .observed.composite.resource.spec.title }}\"\n          pages"},
 			want: []string{"runs[0].vars.title: warning: {{ .observed.composite.resource.spec.title }}" + isText},
 		},
 		"Parenthesis": {
-			reason: "Kubernetes has $(…) elsewhere.", edits: []string{"${xr.spec.title}\"\n          pages", "$(xr.spec.title)\"\n          pages"},
+			reason: "$(…) is text and not an expression.", edits: []string{"${xr.spec.title}\"\n          pages", "$(xr.spec.title)\"\n          pages"},
 			want: []string{"runs[0].vars.title: warning: $(xr.spec.title)" + isText},
 		},
 		"NoDollar": {
-			reason: "A $ is forgotten.", edits: []string{"${xr.spec.title}\"\n          pages", "{xr.spec.title}\"\n          pages"},
+			reason: "{…} without a $ is text and not an expression.", edits: []string{"${xr.spec.title}\"\n          pages", "{xr.spec.title}\"\n          pages"},
 			want: []string{"runs[0].vars.title: warning: {xr.spec.title}" + isText},
 		},
 		"SecretInVariable": {
-			reason: "What to write for connection details in a variable.", edits: []string{"xr.spec.?port}", "runs.mirror.connectionDetails.password}"},
+			reason: "The message about connection details in a variable says what to write.", edits: []string{"xr.spec.?port}", "runs.mirror.connectionDetails.password}"},
 			want: []string{`runs[0].vars.port: Invalid value: "${runs.mirror.connectionDetails.password}": runs.mirror.connectionDetails is for connectionDetails alone: ` +
 				"content gets secrets by varFiles, which can name the Secret of that run: runs.mirror.spec.writeConnectionSecretToRef.name, here: runs.mirror▸.connectionDetails.password"},
 		},
 		"Duration": {
-			reason: "A duration is said to be one.", edits: []string{"timeout: 10m", "timeout: 10 minutes"},
+			reason: "The message about an invalid duration says what a duration is.", edits: []string{"timeout: 10m", "timeout: 10 minutes"},
 			want: []string{`defaults.timeout: Invalid value: "10 minutes": must be a duration that is not negative, such as 20m`},
 		},
 		"State": {
-			reason: "What an object has is said.", edits: []string{"{name: site_state}", "site_state"},
+			reason: "The message about an object names its fields.", edits: []string{"{name: site_state}", "site_state"},
 			want: []string{`runs[0].stateVariable: Invalid value: "site_state": must be an object with the fields absent, name, present`},
 		},
 		"ComposedLater": {
-			reason: "A step that composes what a run reads comes before the run.", edits: []string{settings, "", ready, settings + ready},
+			reason: "A resource of a later step is a warning.", edits: []string{settings, "", ready, settings + ready},
 			want: []string{"runs[0].vars.text: warning: resources.settings is composed by a later step, and its readiness checks are not known here: put that step before this one"},
 		},
 		"NoEnvironment": {
-			reason: "A step has to provide the environment.", edits: []string{steps, ""},
+			reason: "An environment without an earlier step that provides it is a warning.", edits: []string{steps, ""},
 			want: []string{"runs[0].vars.text: warning: environment.region is not there: no earlier step has anything to do with the environment; " +
 				"put function-environment-configs before this step"},
 		},
 		"ReadyFirst": {
-			reason: "What makes all ready comes last.", edits: []string{ready, "", steps, ready + steps},
+			reason: "function-auto-ready before a step of the function is a warning.", edits: []string{ready, "", steps, ready + steps},
 			want: []string{"spec.pipeline[0]: warning: function-auto-ready comes before a step of function-ansible: it makes nothing ready that later steps compose; put it last"},
 		},
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Whatever is in a file, there are mistakes of it, with lines that it has.
+// FuzzFiles checks that the mistakes in any file have lines of the file.
 func FuzzFiles(f *testing.F) {
 	seeds, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(seeds) == 0 {

@@ -10,26 +10,25 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// What is said of playbooks is true of Ansible: it refuses those that have a flaw,
-// and takes the others.
+// TestFlaws compares the mistakes in playbooks with Ansible: it must refuse playbooks with a flaw, and load the others.
 func TestFlaws(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		playbook string
 		want     string
 	}{
-		"Plays":     {reason: "Plays have hosts.", playbook: "- hosts: all\n  tasks:\n  - debug:\n- hosts: [a, b]\n  roles:\n"},
-		"Tags":      {reason: "Ansible has tags of its own.", playbook: "- hosts: all\n  vars: {a: !unsafe '{{ b }}'}\n"},
-		"Twice":     {reason: "A key that is there twice is no error to Ansible.", playbook: "- hosts: all\n  hosts: localhost\n"},
-		"JSON":      {reason: "JSON is YAML.", playbook: "[\n\t{\n\t\t\"hosts\":\t\"all\"\n\t}\n]\n"},
-		"Start":     {reason: "A document may have a start.", playbook: "---\n# All hosts.\n- hosts: all\n...\n"},
-		"Syntax":    {reason: "YAML is needed.", playbook: "- hosts: all\n  tasks: [\n", want: "the playbook is not YAML: line 2: did not find expected node content"},
-		"Indented":  {reason: "Indentation counts.", playbook: "- hosts: all\n tasks: []\n", want: "the playbook is not YAML: line 1: did not find expected '-' indicator"},
-		"Documents": {reason: "A playbook is one document.", playbook: "- hosts: all\n---\n- hosts: all\n", want: "the playbook is not YAML: line 2: it must be a single document"},
-		"Map":       {reason: "A play alone is no playbook.", playbook: "hosts: all\n", want: "a playbook must be a list of plays"},
-		"Text":      {reason: "Neither is a text.", playbook: "# A play.\nplay\n", want: "a playbook must be a list of plays"},
-		"Nothing":   {reason: "Nothing is no playbook.", playbook: "# Nothing.\n", want: "a playbook must be a list of plays"},
-		"Empty":     {reason: "There has to be a play.", playbook: "[]\n", want: "a playbook must contain at least one play"},
+		"Plays":     {reason: "A list of plays is valid.", playbook: "- hosts: all\n  tasks:\n  - debug:\n- hosts: [a, b]\n  roles:\n"},
+		"Tags":      {reason: "Tags of Ansible are valid.", playbook: "- hosts: all\n  vars: {a: !unsafe '{{ b }}'}\n"},
+		"Twice":     {reason: "Duplicate keys are valid for Ansible.", playbook: "- hosts: all\n  hosts: localhost\n"},
+		"JSON":      {reason: "JSON is valid.", playbook: "[\n\t{\n\t\t\"hosts\":\t\"all\"\n\t}\n]\n"},
+		"Start":     {reason: "A document with a start and an end is valid.", playbook: "---\n# All hosts.\n- hosts: all\n...\n"},
+		"Syntax":    {reason: "Invalid YAML is a mistake.", playbook: "- hosts: all\n  tasks: [\n", want: "the playbook is not YAML: line 2: did not find expected node content"},
+		"Indented":  {reason: "Wrong indentation is a mistake.", playbook: "- hosts: all\n tasks: []\n", want: "the playbook is not YAML: line 1: did not find expected '-' indicator"},
+		"Documents": {reason: "Several documents are a mistake.", playbook: "- hosts: all\n---\n- hosts: all\n", want: "the playbook is not YAML: line 2: it must be a single document"},
+		"Map":       {reason: "A single play is a mistake.", playbook: "hosts: all\n", want: "a playbook must be a list of plays"},
+		"Text":      {reason: "A string is a mistake.", playbook: "# A play.\nplay\n", want: "a playbook must be a list of plays"},
+		"Nothing":   {reason: "An empty document is a mistake.", playbook: "# Nothing.\n", want: "a playbook must be a list of plays"},
+		"Empty":     {reason: "An empty list is a mistake.", playbook: "[]\n", want: "a playbook must contain at least one play"},
 	}
 
 	dir := t.TempDir()
@@ -52,8 +51,8 @@ func TestFlaws(t *testing.T) {
 	}
 }
 
-// load each playbook of a directory, and print those that cannot be loaded. One
-// process is faster than one for each.
+// load is a Python program that loads each playbook of a directory, and prints those that cannot be loaded. One process
+// for all is faster than one for each.
 const load = `
 import json, os, sys
 from ansible.parsing.dataloader import DataLoader
@@ -72,8 +71,7 @@ for name in os.listdir(sys.argv[1]):
 print(json.dumps(refused))
 `
 
-// refusedByAnsible are the playbooks of a directory that Ansible cannot load, by
-// name, with its message.
+// refusedByAnsible returns the messages of Ansible about playbooks of a directory that it cannot load, by name.
 func refusedByAnsible(t *testing.T, dir string) map[string]string {
 	t.Helper()
 
