@@ -34,21 +34,21 @@ connectionDetails:
 
 	check(t, map[string]step{
 		"Namespaced": {
-			reason: "A namespaced XR has its connection details in a Secret beside it.",
+			reason: "The connection details of a namespaced XR are in a Secret in its namespace.",
 			input:  input, observed: database + details,
 			response: "desired:\n  resources:" + secret + readyRun + condition("TRUE", "Available", ""),
 		},
 		"NothingYet": {
-			reason: "There is no Secret before there is something to be in it.",
+			reason: "The Secret is not created before it has a connection detail.",
 			input:  input, observed: running, want: "database", said: "Running database: is running",
 		},
 		"Kept": {
-			reason: "What is not to be had at the moment stays in the Secret.",
+			reason: "A connection detail without a value keeps its value in the Secret.",
 			input:  input, observed: composed + running,
 			response: "desired:\n  resources:" + secret + rendered + condition("FALSE", "Running", "database: is running"),
 		},
 		"Legacy": {
-			reason:   "A legacy XR publishes them itself, and keeps those that are not to be had.",
+			reason:   "A legacy XR has the connection details itself. A connection detail without a value keeps its value.",
 			input:    input + "- {name: kept, value: \"${runs.database.connectionDetails.later}\"}\nconnectionSecret: {namespace: secrets}\n",
 			xr:       "apiVersion: example.org/v1, kind: App, metadata: {name: app}, spec: {compositionRef: {name: x}}}, connection_details: {kept: a2VwdA==",
 			observed: cluster.Replace(database) + details,
@@ -56,34 +56,34 @@ connectionDetails:
 				warned("TRUE", "InvalidStatus", "connectionDetails[3].value: runs.database.connectionDetails.later is not there yet"),
 		},
 		"ClusterScoped": {
-			reason: "A modern cluster-scoped XR has them where the Composition says.",
+			reason: "The Secret of a modern cluster-scoped XR is in the namespace of connectionSecret.",
 			input:  input + "connectionSecret: {namespace: secrets}\n", xr: modern, observed: cluster.Replace(database) + details,
 			response: "desired:\n  resources:" + strings.Replace(secret, "name: app-connection", "name: app-connection, namespace: secrets", 1) +
 				cluster.Replace(readyRun) + condition("TRUE", "Available", ""),
 		},
 		"Nowhere": {
-			reason: "Without a namespace it cannot have a Secret.",
+			reason: "A modern cluster-scoped XR without connectionSecret.namespace cannot have a Secret.",
 			runs:   "[{name: database}]", input: "connectionDetails: [{name: a, value: '${xr.metadata.name}'}]", xr: modern, observed: cluster.Replace(database),
 			want: "database", said: "InvalidStatus connectionDetails: a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace",
 		},
 		"TwoSecrets": {
-			reason: "Of two steps with connection details, the second one would drop those of the first.",
+			reason: "Only one step can have connectionDetails, since the second one would remove those of the first.",
 			input:  input, observed: database + details, earlier: secret, want: "connection-details, database",
 			said: `an earlier step of the pipeline composes "connection-details", which is to be the Secret with connectionDetails: only one step can have these`,
 		},
 		"NotText": {
-			reason: "What no expression can use says so, instead of being awaited for ever, and shows nothing of itself.",
+			reason: "A connection detail that can never have a value is a problem. The message does not quote values.",
 			input:  strings.Replace(input, "connectionDetails.user}", "connectionDetails.password}", 1), observed: composed + database + "\n      connection_details: {password: //8=, user: YWRtaW4=}\n",
 			response: "desired:\n  resources:" + secret + readyRun + warned("TRUE", "InvalidStatus", "connectionDetails[0].value: runs.database.connectionDetails.password"+notText+
 				"\nconnectionDetails[1].value: runs.database.connectionDetails.password"+notText),
 		},
 		"NotTold": {
-			reason: "No condition and no event holds a connection detail.",
+			reason: "No condition and no event contains a connection detail.",
 			input:  strings.Replace(input, "${runs.database.connectionDetails.password}", "${string(int(runs.database.connectionDetails.password))}", 1), observed: composed + database + details,
 			response: "desired:\n  resources:" + secret + readyRun + warned("TRUE", "InvalidStatus", "connectionDetails[0].value: cannot be computed"),
 		},
 		"StatusWhole": {
-			reason: "An object of the status without a field that the XRD requires would stop the whole XR: it comes with that field. Nothing is left of an object without fields.",
+			reason: "An object of the status without a field that the XRD requires is left out, since it would block the whole XR. An object without fields is left out.",
 			runs:   "[{name: database}]", observed: running, status: "kept: {host: db, port: 1}",
 			input: `
 status:
@@ -100,7 +100,7 @@ status:
 			want: "database", said: "Running database: is running", shown: `{kept: {host: db, port: 5432}, theirs: {port: 5432}}`,
 		},
 		"StatusFits": {
-			reason: "Status fields become what the XRD says where nothing is lost; one that does not fit stays as it is.",
+			reason: "Status fields are converted to the types of the XRD without loss. A field that does not fit keeps its value.",
 			runs:   "[{name: database}]", observed: strings.Replace(database, "url: there", "port: 5432, endpoint: 'db:5432'", 1), status: "wrong: 7, choice: a, object: 5",
 			input: `
 status:

@@ -5,7 +5,7 @@ import "testing"
 func TestLocals(t *testing.T) {
 	check(t, map[string]step{
 		"Everywhere": {
-			reason: "A local is there wherever expressions are.",
+			reason: "Locals can be used in all expressions.",
 			locals: `fqdn: "${xr.metadata.name + '.' + xr.spec.domain}", big: "${xr.spec.size > 2}", names: ["${locals.fqdn}", other]`,
 			runs:   `[{name: app, when: "${locals.big}", labels: {fqdn: "${locals.fqdn}"}, vars: {names: "${locals.names}"}, inventories: [{yaml: {all: {hosts: "${locals.names}"}}}]}]`,
 			input:  `status: {fqdn: "${locals.fqdn}"}`, spec: "domain: example.org, size: 3",
@@ -14,7 +14,7 @@ func TestLocals(t *testing.T) {
 					"labels: {fqdn: app.example.org}", "") + condition("FALSE", "Running", "app: is running"),
 		},
 		"Crossplane": {
-			reason: "What Crossplane adds to the XR's spec is no variable, also by another name.",
+			reason: "Fields of the spec that Crossplane adds do not become variables, even through a local.",
 			locals: `parameters: "${xr.spec}", size: "${locals.parameters.size}"`,
 			runs: `
 - name: app
@@ -23,12 +23,12 @@ func TestLocals(t *testing.T) {
 			spec: "size: 3, crossplane: {compositionRef: {name: x}}", response: one("unsafeVars: {composition: x, known: false, size: 3, twice: 6}"),
 		},
 		"NotSet": {
-			reason: "What a local lacks holds the runs that use it, and says which local.",
+			reason: "A value that a local lacks holds the runs that use the local, and the message names the local.",
 			locals: `fqdn: "${xr.spec.domain}"`, runs: `[{name: app, vars: {a: "${locals.fqdn}"}}]`,
 			said: "ValueNotSet app: vars.a: locals.fqdn: xr.spec.domain is not set; write xr.spec.?domain if it may be missing",
 		},
 		"Failed": {
-			reason: "The author of an XR reads what a Composition says of a value.",
+			reason: "A message of fail() in a local is shown to the author of an XR.",
 			runs:   `[{name: app, vars: {size: "${xr.spec.size > 9 ? fail('a size of ' + string(xr.spec.size) + ' is too large: at most 9') : xr.spec.size}"}}]`,
 			spec:   "size: 12", said: "InvalidValue app: vars.size: a size of 12 is too large: at most 9",
 		},

@@ -20,33 +20,33 @@ func TestCommands(t *testing.T) {
 			want:   "serve",
 		},
 		"Flags": {
-			reason: "Nor does it need one with flags.",
+			reason: "The function starts with flags and without a command.",
 			args:   []string{"--insecure", "--address=localhost:9443"},
 			want:   "serve",
 		},
 		"Unknown": {
-			reason: "A command that there is not does not serve.",
+			reason: "An unknown command is an error.",
 			args:   []string{"valdate"}, err: "unexpected argument valdate",
 		},
 		"NoFiles": {
-			reason: "There has to be something to check.",
+			reason: "validate needs a file.",
 			args:   []string{"validate"}, err: `expected "<files> ..."`,
 		},
 		"RemovalOfNothing": {
-			reason: "Without a comparison nothing can be removed, and the flag would always succeed.",
+			reason: "--fail-on-removal needs --against, since it would always succeed otherwise.",
 			args:   []string{"validate", "-", "--fail-on-removal"}, err: "validate: --fail-on-removal needs --against",
 		},
 		"NoRole": {
-			reason: "A name alone brings no role.",
+			reason: "--role needs --requirements.",
 			args:   []string{"scaffold", "--role", "a.b.c"}, err: "scaffold: give the directory of a role, or --role together with --requirements",
 		},
 		"OperatorAndRole": {
-			reason: "An operator has several kinds, with names of their own.",
+			reason: "--kind cannot be combined with --operator, which has several kinds.",
 			args:   []string{"scaffold", "--operator", ".", "--kind", "Site"},
 			err:    "scaffold: --operator is in place of a role, and says itself what its kinds are called and what it requires",
 		},
 		"SourceOfRole": {
-			reason: "Only an operator has a source.",
+			reason: "--source needs --operator.",
 			args:   []string{"scaffold", siteRole, "--source", "https://git.example.org/site.git"}, err: "scaffold: --watches and --source are of an --operator",
 		},
 	}

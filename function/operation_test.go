@@ -45,24 +45,24 @@ func TestOperation(t *testing.T) {
 		more, want string
 	}{
 		"Run": {
-			reason: "An AnsibleRun is called as in the input, and asked to run now. What other steps desire passes through.",
+			reason: "An AnsibleRun has the name in the input, and an annotation that requests a run. The desired state of other steps is passed on.",
 			runs:   `[{name: nightlyBackup, annotations: {mine: "1"}, vars: {keep: 7}}, {name: other, when: "${false}"}]`,
 			more:   "desired: {resources: {theirs: {resource: {a: 1}}}}",
 			want: "desired:\n  resources:\n    theirs: {resource: {a: 1}}" +
 				strings.Replace(applied("nightlyBackup", "nightly-backup", "vars: {keep: 7}"), "annotations: {", `annotations: {mine: "1", `, 1),
 		},
 		"FirstRound": {
-			reason: "What is required has to be fetched first.",
+			reason: "Nothing is rendered before required resources are fetched.",
 			runs:   `[{name: backup, forEach: "${required.stores.map(s, s.metadata.name)}"}]`, input: stores, want: required,
 		},
 		"ForEach": {
-			reason: "One of a set is called by its key, too.",
+			reason: "The name of a member has its key.",
 			runs:   `[{name: backup, forEach: "${required.stores.map(s, s.metadata.name)}", vars: {store: "${each.key}"}}]`, input: stores,
 			more: "required_resources: {stores: {items: [{resource: {apiVersion: example.org/v1, kind: Store, metadata: {name: inventory}}}]}}",
 			want: required + "desired:\n  resources:" + applied("backup[inventory]", "backup-inventory", "unsafeVars: {store: inventory}"),
 		},
 		"Watched": {
-			reason: "What a WatchOperation watches is there without being asked for, and may select what else is needed.",
+			reason: "required.watched needs no requirement, and other required resources can depend on it.",
 			runs:   `[{name: backup, forEach: "${[required.watched.metadata.name]}", vars: {store: "${required.watched.metadata.name}", keep: "${required.plan.spec.keep}"}}]`,
 			input:  `requiredResources: {plan: {apiVersion: example.org/v1, kind: Plan, matchName: "${required.watched.spec.plan}"}}`,
 			more: `
@@ -73,23 +73,23 @@ required_resources:
 			want: ofPlan + "desired:\n  resources:" + applied("backup[inventory]", "backup-inventory", "unsafeVars: {store: inventory, keep: 7}"),
 		},
 		"NothingWatched": {
-			reason: "Other Operations have nothing that is watched, and say so.",
+			reason: "Without a WatchOperation, required.watched is a problem.",
 			runs:   `[{name: backup, vars: {store: "${required.watched.metadata.name}"}}]`,
 			want:   fatal(noXR + "backup: required.watched: there is nothing watched: the Operation was not made by a WatchOperation"),
 		},
 		"NothingWatchedNeeded": {
-			reason: "They may do without.",
+			reason: "Without a WatchOperation, an optional reference to required.watched has no value.",
 			runs:   `[{name: backup, vars: {store: "${required.?watched.metadata.name.orValue('all')}"}}]`,
 			want:   "desired:\n  resources:" + applied("backup", "backup", "unsafeVars: {store: all}"),
 		},
 		"WatchedTwice": {
-			reason: "What is required by that name would hide it.",
+			reason: "A required resource must not have the name watched.",
 			runs:   `[{name: backup, vars: {store: "${required.watched.metadata.name}"}}]`,
 			input:  "requiredResources: {watched: {apiVersion: example.org/v1, kind: Store, matchName: a}}",
 			want:   fatal("invalid input:\nrequiredResources.watched: Forbidden: this is what a WatchOperation watches; give it another name"),
 		},
 		"NothingToWaitFor": {
-			reason: "Values of an XR or of other runs never come. That is known before anything is fetched.",
+			reason: "Values of an XR or of other runs never exist in an Operation, which is a problem before anything is fetched.",
 			runs: `
 - {name: backup, forEach: "${required.stores.map(s, s.metadata.name)}", vars: {store: "${xr.spec.store}"}}
 - {name: after, dependsOn: [first]}
@@ -104,18 +104,18 @@ runs[3].atATime: Forbidden: nothing is waited for in an Operation; make one run 
 status: Forbidden: there is no XR in an Operation`),
 		},
 		"Missing": {
-			reason: "A value that is not there now never comes.",
+			reason: "A pending value is a problem, since an Operation does not wait.",
 			runs:   `[{name: backup, vars: {store: "${environment.store}"}}]`, want: fatal(noXR + "backup: " + noStore),
 		},
 		"OthersMissing": {
-			reason: "What cannot be run keeps no other from it. The Operation has a warning, and the whole story in its output.",
+			reason: "A run that cannot be rendered does not block others. The Operation has a warning, and an output with all reasons.",
 			runs:   `[{name: backup, forEach: [a, b], vars: {store: "${environment.stores[each.key]}"}}, {name: purge, vars: {store: "${environment.store}"}}]`, more: ofContext,
 			want: ofContext + "desired:\n  resources:" + applied("backup[b]", "backup-b", "unsafeVars: {store: blue}") +
 				warning("2 of 3 runs left out, which this Operation does not try again:\nbackup[a]: "+noStoreA+"\npurge: "+noStore) +
 				"output: {notRun: {'backup[a]': " + quoted(noStoreA) + ", purge: " + quoted(noStore) + "}}",
 		},
 		"SameName": {
-			reason: "Of two AnsibleRuns of one name only one would be applied. It is the first one.",
+			reason: "Of two AnsibleRuns with the same name, only the first is applied.",
 			runs:   "[{name: backup, forEach: [b-c]}, {name: backupB, forEach: [c]}]",
 			want: "desired:\n  resources:" + applied("backup[b-c]", "backup-b-c", "") +
 				warning("1 of 2 runs left out, which this Operation does not try again:\nbackupB[c]: "+sameName) + "output: {notRun: {'backupB[c]': " + quoted(sameName) + "}}",

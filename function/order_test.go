@@ -17,7 +17,7 @@ func TestUsages(t *testing.T) {
 
 	check(t, map[string]step{
 		"BothObserved": {
-			reason: "Once both are there the one that depends uses the other one.",
+			reason: "An AnsibleRun has a Usage of its dependency when both exist.",
 			runs:   runs, spec: "db: true, app: true", observed: db + app,
 			response: "desired:\n  resources:" + readyRun.Replace(rendered("db", "", "", "")+rendered("app", "", "annotations: {ansible.fn.crossplane.io/depends-on: db}", "")) + `
     app uses db:
@@ -34,32 +34,32 @@ func TestUsages(t *testing.T) {
 ` + condition("TRUE", "Available", ""),
 		},
 		"DependencyGoes": {
-			reason: "One that is not wanted goes once the other one does not depend on it any more.",
+			reason: "An unwanted dependency is removed when its dependent does not depend on it any more.",
 			runs:   runs, spec: "db: false, app: true", observed: db + app,
 			want: "app, app uses db, db", said: "Leaving db: not wanted any more, but has to stay for app",
 		},
 		"OfSet": {
-			reason: "What depends on a set uses each of its members.",
+			reason: "A dependent of a set has a Usage of each member.",
 			runs:   "[{name: zone, forEach: [eu, us]}, {name: app, dependsOn: [zone], when: false}]", observed: zones + onZones,
 			want: "app uses zone[eu], app uses zone[us], zone[eu], zone[us]", said: "Available",
 		},
 		"ItemLeaves": {
-			reason: "An item that is gone stays until what depends on the set is what it is without it.",
+			reason: "A member without its item stays until the dependent has run without it.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}"}, {name: app, vars: {size: 6}, dependsOn: [zone]}]`, spec: "zones: [eu]", observed: zones + onZones + using("app", "zone[us]"),
 			want: "app, app uses zone[eu], app uses zone[us], zone[eu], zone[us]", said: "Running app: is running\nLeaving:\nzone[us]: not wanted any more, but has to stay for app",
 		},
 		"UsageOfItem": {
-			reason: "Then its usage goes first, or core would refuse to delete what is used.",
+			reason: "The Usage is removed before the member, since core could not delete the member otherwise.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}"}, {name: app, dependsOn: [zone]}]`, spec: "zones: [eu]", observed: zones + onZones + using("app", "zone[us]"),
 			want: "app, app uses zone[eu], zone[eu], zone[us]", said: "Leaving zone[us]: not wanted any more, but has to stay for app uses zone[us]",
 		},
 		"UsageGone": {
-			reason: "Then it goes itself.",
+			reason: "The member is removed after the Usage.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}"}, {name: app, dependsOn: [zone]}]`, spec: "zones: [eu]", observed: zones + onZones,
 			want: "app, app uses zone[eu], zone[eu]", said: "Available",
 		},
 		"DependentFailed": {
-			reason: "One that failed may still need it.",
+			reason: "A member stays for a dependent that failed without it.",
 			runs:   `[{name: zone, forEach: "${xr.spec.zones}"}, {name: app, dependsOn: [zone]}]`, spec: "zones: [eu]", observed: zones + busy.Replace(onZones),
 			want: "app, app uses zone[eu], app uses zone[us], zone[eu], zone[us]", said: "Running app: is running\nLeaving:\nzone[us]: not wanted any more, but has to stay for app",
 		},
@@ -93,7 +93,7 @@ func TestUsagesOfOtherScopes(t *testing.T) {
 func TestUsagesAtOnce(t *testing.T) {
 	const label = "crossplane.io/in-use"
 
-	// applied returns an AnsibleRun that core has applied, with a label that core or another client owns.
+	// Core has applied database. foreign has a label of another client, and labeled has one that core has applied.
 	database := strings.Replace(existing("database", "", "role: a.b.c"), "        spec:", `          managedFields:
           - manager: apiextensions.crossplane.io/composed/abc
             operation: Apply
@@ -103,10 +103,10 @@ func TestUsagesAtOnce(t *testing.T) {
 	labeled := strings.Replace(foreign, "f:labels: {", "f:labels: {f:"+label+": {}, ", 1)
 
 	cases := map[string]step{
-		"First":   {reason: "What others will use has the label from the start."},
-		"Next":    {reason: "It comes with its Usage. Nothing will use it: report asks for no Usages.", observed: database},
+		"First":   {reason: "A new AnsibleRun that others will depend on has the label."},
+		"Next":    {reason: "A new dependent comes with its Usage. It has no label, since its own dependent has usages: false.", observed: database},
 		"Applied": {reason: "A label that core has applied stays.", observed: labeled},
-		"Foreign": {reason: "One that core has added itself is its own.", observed: foreign},
+		"Foreign": {reason: "A label that core has added in another way is not applied.", observed: foreign},
 	}
 
 	for name, s := range cases {
@@ -144,9 +144,9 @@ func TestTooManyUsages(t *testing.T) {
 		// held is true when the users are not created.
 		held bool
 	}{
-		"Few":      {reason: "Sets may depend on each other.", zones: 40},
-		"TooMany":  {reason: "There is a limit, which is known before anything is created.", zones: 41, held: true},
-		"OptedOut": {reason: "Without Usages there is none.", zones: 41, more: ", usages: false"},
+		"Few":      {reason: "A set may depend on a whole set.", zones: 40},
+		"TooMany":  {reason: "A run that needs too many Usages is held before anything is created.", zones: 41, held: true},
+		"OptedOut": {reason: "Without Usages the limit does not apply.", zones: 41, more: ", usages: false"},
 	}
 
 	for name, tc := range cases {

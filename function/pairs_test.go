@@ -22,27 +22,27 @@ func TestPairs(t *testing.T) {
 
 	cases := map[string]step{
 		"Ready": {
-			reason: "A member waits for that of its key alone.",
+			reason: "A member waits only for the member with its key.",
 			runs:   fleet, spec: "hosts: [a, b]", observed: base("a") + busy(base("b")),
 			want: "app[a], app[a] uses base[a], base[a], base[b]", said: "Running base[b]: is running\napp[a]: is running\nDependencyNotReady:\napp[b]: waiting for base[b]",
 		},
 		"Usages": {
-			reason: "It uses that alone.",
+			reason: "A member has a Usage only of the member with its key.",
 			runs:   fleet, spec: "hosts: [a, b]", observed: base("a") + base("b") + app("a") + app("b"),
 			want: "app[a], app[a] uses base[a], app[b], app[b] uses base[b], base[a], base[b]", said: "Available",
 		},
 		"Leaving": {
-			reason: "It goes before that, and before nothing else.",
+			reason: "A member is removed only before the member with its key.",
 			runs:   fleet, spec: "hosts: [a]", observed: base("a") + base("b") + app("a") + app("b"),
 			want: "app[a], app[a] uses base[a], app[b] uses base[b], base[a], base[b]", said: "Leaving base[b]: not wanted any more, but has to stay for app[b]",
 		},
 		"Left": {
-			reason: "What nothing depends on goes at once.",
+			reason: "A member without a dependent is removed at once.",
 			runs:   fleet, spec: "hosts: [a]", observed: base("a") + base("b") + app("a"),
 			want: "app[a], app[a] uses base[a], base[a]", said: "Available",
 		},
 		"Unwanted": {
-			reason: "A member of a key that the other set has not is not created, and stays when it is there.",
+			reason: "A member with a key that the other set does not have is not created. An existing one stays.",
 			runs: `
   - {name: base, forEach: "${xr.spec.hosts}", when: "${each.key != 'b' && each.key != 'c'}"}
   - {name: app, forEach: "${xr.spec.hosts}", vars: {url: "${runs.base[each.key].outputs.url}"}}`,
@@ -52,7 +52,7 @@ func TestPairs(t *testing.T) {
 				"Leaving:\nbase[b]: not wanted any more, but has to stay for app[b]\nSkipped:\napp[c]: not wanted, for it refers to base, which is not wanted",
 		},
 		"Whole": {
-			reason: "A member that refers to more than that waits for all, and uses all.",
+			reason: "A member that also refers to the whole set waits for all members, and has Usages of all.",
 			runs: `
   - {name: base, forEach: "${xr.spec.hosts}"}
   - {name: app, forEach: "${xr.spec.hosts}", vars: {url: "${runs.base[each.key].outputs.url}", all: "${runs.base.size()}"}}`,

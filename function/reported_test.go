@@ -14,30 +14,30 @@ func TestReported(t *testing.T) {
 
 	cases := map[string]step{
 		"Status": {
-			reason:   "The status is what content has set of it, over its outputs; conditions are those of content, and no others.",
+			reason:   "The status has the outputs, replaced by reported fields. Only the conditions of the content are in it.",
 			observed: aRun("server", ready(`{type: Checkable, status: "True", reason: Checked}, {type: AnsibleRunsReady, status: "False", reason: Running}, {type: PageServed, status: "False", reason: Broken, message: It is white, lastTransitionTime: x}`, `outputs: {servers: 1, host: a}, reported: {servers: 2}`)),
 			shown:    `{servers: 2, host: a}`, conditions: []string{"PageServed|FALSE|Broken|It is white"}, said: "Available",
 		},
 		"Schema": {
-			reason: "The schema of the XR is that of fields; conditions are Crossplane's.",
+			reason: "Conditions are not validated by the schema of the status.",
 			more:   schema, observed: aRun("server", ready(`{type: PageServed, status: "True", reason: Found}`, `reported: {servers: "2"}`)), shown: `{servers: 2}`,
 			conditions: []string{"PageServed|TRUE|Found|"}, said: "Available",
 		},
 		"Undeclared": {
-			reason: "A field that Crossplane would not keep is said to be none. Conditions are none of the XRD's.",
+			reason: "A field that the XRD does not declare is a problem.",
 			more:   schema, observed: aRun("server", ready(`{type: PageServed, status: "True", reason: Found}`, `reported: {owner: eve}`)),
 			conditions: []string{"PageServed|TRUE|Found|"}, said: `InvalidStatus status: the XRD does not declare its field "owner"`,
 		},
 		"Nothing": {
-			reason:   "Content that reports nothing is no mistake.",
+			reason:   "Content that reports nothing is not a problem.",
 			observed: aRun("server", ready("", "")), said: "Available",
 		},
 		"NotThere": {
-			reason:   "Nothing is known of a run that is not there.",
+			reason:   "A run that does not exist has no status.",
 			observed: "{}", said: "Running server: is running",
 		},
 		"Failed": {
-			reason: "What content has reported before it failed is there, too.",
+			reason: "The status that content has reported before a failure is kept.",
 			observed: aRun("server", `status:
           conditions: [{type: Ready, status: "False", observedGeneration: 1}, {type: Synced, status: "False", observedGeneration: 1}, {type: Upgraded, status: Unknown, reason: Half}]
           atProvider: {lastRun: {phase: Failed, message: it broke}, reported: {servers: 3}}
@@ -45,12 +45,12 @@ func TestReported(t *testing.T) {
 			shown: `{servers: 3}`, conditions: []string{"Upgraded|UNKNOWN|Half|"}, said: "RunFailed server: it broke",
 		},
 		"InputWins": {
-			reason: "What the Composition says of a condition wins.",
+			reason: "A condition of the input wins over one that content reports.",
 			input:  `conditions: [{type: PageServed, status: true}]`, observed: aRun("server", ready(`{type: PageServed, status: "False", reason: Broken}`, ``)),
 			conditions: []string{"PageServed|TRUE|Computed|"}, said: "Available",
 		},
 		"OperatorWins": {
-			reason:   "Nor can content say how its run goes, if the Composition does.",
+			reason:   "With operatorConditions, content cannot set the condition Successful.",
 			input:    `operatorConditions: true`,
 			observed: aRun("server", ready(`{type: Successful, status: "False", reason: Broken}`, `lastRun: {phase: Succeeded}`)), said: "Available",
 			conditions: []string{
@@ -58,7 +58,7 @@ func TestReported(t *testing.T) {
 			},
 		},
 		"OperatorSilent": {
-			reason: "Nor while the Composition says nothing of a failure.",
+			reason: "With operatorConditions, content cannot set the condition Failure while the function does not.",
 			input:  `operatorConditions: true`,
 			observed: aRun("server", `status:
           conditions: [{type: Ready, status: Unknown, observedGeneration: 1}, {type: Synced, status: Unknown, observedGeneration: 1}, {type: Failure, status: "True", reason: Broken}]
@@ -67,13 +67,13 @@ func TestReported(t *testing.T) {
 			said: "Running server: is running", conditions: []string{"Running|TRUE|Running|Running reconciliation", "Successful|FALSE|Running|"},
 		},
 		"Member": {
-			reason:   "One member of it may be shown, too.",
+			reason:   "A single field or condition can be read.",
 			input:    "status: {count: '${runs.server.reported.servers}', served: '${runs.server.reported.conditions.exists(c, c.type == \"PageServed\" && c.status == \"True\")}'}",
 			observed: aRun("server", ready(`{type: PageServed, status: "True", reason: Found}`, `reported: {servers: 2}`)), shown: `{count: 2, served: true}`,
 			said: "Available",
 		},
 		"Computed": {
-			reason:   "Conditions of an object that is computed are checked: nothing of it is shown if they are none.",
+			reason:   "Invalid conditions in a computed object are problems, and none of its fields is shown.",
 			input:    `status: ` + `"${{'a': 1, 'conditions': [{'type': 'no type', 'status': 'True'}, {'type': 'A', 'status': true}, {'type': 'B', 'status': 'True', 'reason': 'no reason'}, {'type': 'Synced', 'status': 'True'}, 1]}}"`,
 			observed: aRun("server", ready("", "")),
 			said: `InvalidStatus status.conditions[0]: "no type" cannot be the type of a condition: it is a word such as DatabaseReady
@@ -83,7 +83,7 @@ status.conditions[3]: the condition Synced is set by Crossplane or by function-a
 status.conditions[4]: "" cannot be the type of a condition: it is a word such as DatabaseReady`,
 		},
 		"NoList": {
-			reason: "Nor if they are no list.",
+			reason: "Conditions that are not a list are a problem.",
 			input:  `status: ` + `"${{'a': 1, 'conditions': {}}}"`, observed: aRun("server", ready("", "")), said: `InvalidStatus status.conditions: must be a list`,
 		},
 	}
@@ -122,23 +122,23 @@ func TestOperatorConditions(t *testing.T) {
 		observed string
 		want     []string
 	}{
-		"New": {reason: "What does not run yet is not successful.", want: []string{running, unfinished}},
+		"New": {reason: "A run that does not exist yet is not successful.", want: []string{running, unfinished}},
 		"Running": {
-			reason: "While it runs nothing is said of a failure: what the XR has stays.", observed: aRun("server", status("Unknown", "Running", "")),
+			reason: "While a run is in progress, Failure is not set and keeps its value.", observed: aRun("server", status("Unknown", "Running", "")),
 			want: []string{running, unfinished},
 		},
 		"Successful": {
-			reason:   "After that it waits for the next time.",
+			reason:   "After success, the XR waits for the next reconciliation.",
 			observed: aRun("server", status("True", "Succeeded", "")),
 			want:     []string{"Running|TRUE|Successful|Awaiting next reconciliation", succeeded, "Failure|FALSE|Successful|"},
 		},
 		"Periodic": {
-			reason:   "A run of what has not changed does not take its success away.",
+			reason:   "A run without changed inputs does not change Successful.",
 			observed: aRun("server", status("True", "Running", "")),
 			want:     []string{running, succeeded, "Failure|FALSE|Successful|"},
 		},
 		"Failed": {
-			reason:   "A failure says which task failed, and why.",
+			reason:   "The message of a failure has the task and the reason.",
 			observed: aRun("server", failing("Failed", `task "Start it" failed on host "localhost": broken`)),
 			want: []string{
 				"Running|FALSE|Running|Running reconciliation", failed,
@@ -146,30 +146,30 @@ func TestOperatorConditions(t *testing.T) {
 			},
 		},
 		"Retry": {
-			reason:   "It stays one while it is tried again.",
+			reason:   "Failure stays True while the run is retried.",
 			observed: aRun("server", failing("Running", "it broke")),
 			want:     []string{running, failed, "Failure|TRUE|Failed|it broke"},
 		},
 		"Several": {
-			reason:   "All runs count, and a failure names its run.",
+			reason:   "All runs count, and the message of a failure has the name of the run.",
 			runs:     `[{name: server}, {name: other}, {name: third, when: false}]`,
 			observed: aRun("server", status("True", "Succeeded", "")) + aRun("other", status("False", "TimedOut", "message: too long")),
 			want:     []string{"Running|FALSE|Running|Running reconciliation", failed, "Failure|TRUE|Failed|other: too long"},
 		},
 		"Dependent": {
-			reason:   "What waits for a run that has failed is not in progress.",
+			reason:   "A run that waits for a failed run is not in progress.",
 			runs:     `[{name: server}, {name: other, dependsOn: [server]}]`,
 			observed: aRun("server", failing("Failed", "it broke")),
 			want:     []string{"Running|FALSE|Running|Running reconciliation", failed, "Failure|TRUE|Failed|server: it broke"},
 		},
 		"Beside": {
-			reason:   "What is to run at once is in progress before it begins.",
+			reason:   "A run is in progress before its content begins.",
 			runs:     `[{name: server}, {name: other}]`,
 			observed: aRun("server", failing("Failed", "it broke")),
 			want:     []string{running, failed, "Failure|TRUE|Failed|server: it broke"},
 		},
 		"Held": {
-			reason: "A run that cannot be made is a failure, too.",
+			reason: "A run that cannot be rendered is a failure.",
 			runs:   `[{name: server, vars: {size: "${xr.spec.size}"}}]`, observed: "{}",
 			want: []string{
 				"Running|FALSE|Running|Running reconciliation", failed,
@@ -177,7 +177,7 @@ func TestOperatorConditions(t *testing.T) {
 			},
 		},
 		"NotSelected": {
-			reason: "Nothing is said of what an operator would leave alone.",
+			reason: "An XR without runs has no conditions of an operator.",
 			runs:   `[{name: server, when: false}]`, observed: "{}",
 		},
 	}

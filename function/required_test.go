@@ -44,28 +44,28 @@ required_resources:
 
 	check(t, map[string]step{
 		"FirstRound": {
-			reason: "What can be selected is asked for, in the XR's own namespace where the XR chooses.",
+			reason: "Resources are required with their selectors. A namespaced XR selects only from its own namespace.",
 			runs:   runs, input: required, spec: "network: net", context: context,
 			response: pending("app: requiredResources.subnets.matchLabels.network: required.network is not there yet") + needsNetwork,
 		},
 		"SecondRound": {
-			reason: "What is found selects more.",
+			reason: "A required resource can select further ones.",
 			runs:   runs, input: required, spec: "network: net", context: context, more: foundNetwork,
 			response: pending("app: vars.subnets: required.subnets is not there yet") + needsSubnets,
 		},
 		"Found": {
-			reason: "All of it can be used, beside the environment and what other functions put into the context, which goes on to those that follow.",
+			reason: "Expressions see all required resources, the environment and the context. The context is passed on.",
 			runs:   runs, input: required, spec: "network: net", context: context, more: foundSubnets,
 			response: one("unsafeVars: {subnets: [10.0.0.0/24, 10.0.1.0/24], color: blue, region: eu, other: 1}") + "context: " + context + needsSubnets,
 		},
 		"Watched": {
-			reason: "Only in Operations this name means something of its own.",
+			reason: "The name watched has a meaning only in Operations.",
 			runs:   `[{name: app, vars: {color: "${required.watched.data.color}"}}]`, input: "requiredResources: {watched: {apiVersion: v1, kind: ConfigMap, matchName: settings}}",
 			more: "required_resources: {watched: {items: [{resource: {data: {color: blue}}}]}}",
 			want: "app", said: "Running app: is running",
 		},
 		"NotFound": {
-			reason: "What does not exist is told from what was not fetched yet.",
+			reason: "The message tells a missing resource from one that is not fetched yet.",
 			runs:   runs, input: required, spec: "network: net", context: context, more: "required_resources: {network: {}, settings: {items: [{resource: {data: {color: blue}}}]}}",
 			response: pending("app: required.network: there is no Network net in namespace default") + needsNetwork,
 		},
@@ -76,15 +76,15 @@ required_resources:
 			said:   "ValueNotSet app: requiredResources.network.matchName: xr.spec.network is not set; write xr.spec.?network if it may be missing",
 		},
 		"Optional": {
-			reason: "A reference that asks whether it is there does not wait.",
+			reason: "A run does not wait for a resource with an optional reference.",
 			runs:   optionalRuns, input: optional, response: one("unsafeVars: {a: none}"),
 		},
 		"Unset": {
-			reason: "What is not selected any more is not there, although core sends along what was selected in the last reconcile.",
+			reason: "A resource that is not selected any more does not exist, although core still sends it.",
 			runs:   optionalRuns, input: optional, more: "required_resources: {network: {items: [{resource: {metadata: {name: net}}}]}}", response: one("unsafeVars: {a: none}"),
 		},
 		"Gone": {
-			reason: "A run that exists stays as it is when what it requires is gone.",
+			reason: "An existing run stays as it is when a required resource is deleted.",
 			runs:   `[{name: app, vars: {size: "${required.network.spec.size}"}}]`, input: "requiredResources: {network: {apiVersion: example.org/v1, kind: Network, matchName: net}}",
 			observed: existing("app", "", "role: a.b.c"), more: "required_resources: {network: {}}", want: "app", said: "ValuePending app: required.network: there is no Network net",
 		},

@@ -42,33 +42,33 @@ func TestScaffoldRole(t *testing.T) {
 		err          string
 	}{
 		"ShortName": {
-			reason:  "A role of a repository has no full name; what finds it is up to its author.",
+			reason:  "A role in a repository has no full name, and the author must say how it is found.",
 			options: "{title: {type: str}}",
 			want:    []string{"role: web", "# The role web is in no collection that is known: say with project"},
 		},
 		"Reserved": {
-			reason:  "A variable that an expression cannot give is left to the role.",
+			reason:  "An option with a name that an XR cannot set is left to the role.",
 			options: "{ansible_user: {type: str}, ansible_config: {type: list, elements: dict, required: true}, title: {type: str}}",
 			want:    []string{"# ansible_config is left out of the XR:", `title: "${xr.spec.?title}"`, "spec: {}"},
 		},
 		"Elements": {
-			reason:  "What has options is a dict, whatever its elements are said to be. They are called as the role has them.",
+			reason:  "An option with options is a dict, whatever its type says. The options in it keep their names.",
 			options: "{things: {type: list, elements: str, options: {display_name: {required: true}}}, one: {options: {a_b: {}}}}",
 			want:    []string{"                    display_name:\n", "                  a_b:\n"},
 		},
 		"ElementsOfElements": {
-			reason:  "Of lists in a list nothing is told of their elements.",
+			reason:  "The type of elements of a nested list is unknown.",
 			options: "{grid: {type: list, elements: list, default: [[1, a], []]}}",
 			want: []string{"items:\n                  type: array\n                  items:\n" +
 				"                    x-kubernetes-preserve-unknown-fields: true\n"},
 		},
 		"OptionsOfNumber": {
-			reason:  "What cannot be a dict has no options.",
+			reason:  "Options of a type that is no dict are left out.",
 			options: "{size: {type: int, options: {max_size: {type: int}}}}",
 			want:    []string{`size: "${xr.spec.?size}"`, "# size: its options are left out, since its type is int", "type: integer"},
 		},
 		"LongName": {
-			reason:       "Nothing is written that the API server refuses.",
+			reason:       "Documents that the API server would refuse are an error.",
 			requirements: "collections: [acme.web]\n", args: []string{"--group", strings.Repeat("long.", 12) + "example.org"},
 			err: "what would be written has mistakes:\ncomposition.yaml:25: runs[0].providerConfigRef.name: Too long: may not be more than 63 bytes",
 		},

@@ -33,10 +33,10 @@ func TestRequireSchema(t *testing.T) {
 		want   want
 	}{
 		"CannotGive": {
-			reason: "An older core is not asked, and integral values are integers.",
+			reason: "An older core is not asked for the schema, and integral values are integers.",
 		},
 		"NotAsked": {
-			reason: "The first time, core is asked. What is rendered without a schema keeps what is there.",
+			reason: "At first the schema is required. A response without it keeps existing AnsibleRuns.",
 			given:  asked,
 			want:   want{Requirements: required},
 		},
@@ -51,7 +51,7 @@ func TestRequireSchema(t *testing.T) {
 			want:   want{Requirements: required, Fatal: "invalid input:\n" + `runs[0].vars.half: Invalid value: "${xr.spec.ratio / 2.0}": xr.spec has no field "ratio" (did you mean "rations"?), here: xr.spec▸.ratio / 2.0`},
 		},
 		"NotFound": {
-			reason: "Where core finds none, there is none.",
+			reason: "If core has no schema, expressions are compiled without one.",
 			given:  asked + "requiredSchemas: {xr: {}}",
 			want:   want{Requirements: required},
 		},

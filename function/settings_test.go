@@ -8,7 +8,7 @@ import (
 func TestSettings(t *testing.T) {
 	check(t, map[string]step{
 		"Computed": {
-			reason: "Settings may be computed; those that are optional.none() are left out.",
+			reason: "Settings can be computed. A setting that is optional.none() is left out.",
 			runs: `
 - name: app
   runPolicy: "${xr.spec.policy}"
@@ -27,22 +27,22 @@ func TestSettings(t *testing.T) {
 				"managementPolicies: [Observe, Update]"),
 		},
 		"Beside": {
-			reason: "A computed setting keeps no other field from being read.",
+			reason: "A computed setting does not affect other fields.",
 			runs:   `[{name: app, timeout: "${duration('20m')}", varsFrom: [{value: "${xr.spec.more}"}]}]`, spec: "more: {zone: eu}",
 			response: one("timeout: 20m0s, unsafeVars: {zone: eu}"),
 		},
 		"NoItems": {
-			reason: "A list of which all items are left out says what to write.",
+			reason: "A list with all items left out is a problem, with a message that says what to write.",
 			runs:   `[{name: app, tags: ["${xr.spec.?tag}"]}]`,
 			said: "ValueNotSet app: tags: none of its items is set; write xr.spec.?field.orValue(\"…\") for an item with a default, or " +
 				"\"${xr.spec.?field.optMap(f, [f])}\" in place of the list if it may be missing",
 		},
 		"NoList": {
-			reason: "Which leaves out the list.",
+			reason: "An optional list as a whole can be left out.",
 			runs:   `[{name: app, verbosity: 2, tags: "${xr.spec.?tag.optMap(t, [t])}"}]`, response: one("verbosity: 2"),
 		},
 		"OfDefaults": {
-			reason:   "What may hold an expression is checked as one that does, also from the defaults.",
+			reason:   "A field that may hold an expression is validated as a computed one, even if it is from the defaults.",
 			defaults: `limit: "$${x}", verbosity: 2, runPolicy: "${each.key == 'a' ? 'RunOnChange' : 'CheckWhenObserve'}"`, runs: "[{name: app, forEach: [a]}]",
 			said: "InvalidValue app[a]: limit: must be names or patterns of hosts and groups, of letters, digits and _.-*?[] with , : & and ! between them, " +
 				"as in web:&eu, and is \"${x}\"",

@@ -53,7 +53,7 @@ func TestShown(t *testing.T) {
 	}{
 		"Turns": {
 			step: step{
-				reason: "Members that wait for their turn go on by themselves, those that exist and those that do not.",
+				reason: "Members that wait for their turn continue without a change by the user.",
 				runs:   `[{name: replica, forEach: "${xr.spec.keys}", atATime: 1, vars: {version: "${xr.spec.version}"}}]`, spec: "keys: [a, b, c], version: 2",
 				observed: replicas("a=2 running, b=1 ready"),
 			},
@@ -62,7 +62,7 @@ func TestShown(t *testing.T) {
 		},
 		"Held": {
 			step: step{
-				reason:   "A run that cannot be computed takes a change; one that waits for it does not.",
+				reason:   "A run with an invalid value needs a change by the user, and a run that waits for it does not.",
 				runs:     `[{name: app, vars: {title: "${xr.spec.title}"}}, {name: web, dependsOn: [app]}]`,
 				observed: app,
 			},
@@ -71,34 +71,34 @@ func TestShown(t *testing.T) {
 		},
 		"HeldText": {
 			step: step{
-				reason: "A name in the text of a mistake does not tell whether the run goes on by itself.",
+				reason: "A name in the message of a mistake does not change whether a run continues by itself.",
 				runs:   `[{name: app, vars: {x: "${xr.spec['is not there yet']}"}}]`,
 			},
 			want: `App default/app Blocked 0 of 1 ready └─ app Blocked vars.x: xr.spec["is not there yet"] is not set; write xr.spec[?"is not there yet"] if it may be missing`,
 		},
 		"NotReady": {
 			step: step{
-				reason: "What makes a run ready may come.",
+				reason: "A run that is not ready may become ready without a change.",
 				runs:   `[{name: app, readyWhen: "${runs.app.outputs.url == 'other'}"}]`, observed: app,
 			},
 			want: "App default/app Waiting 0 of 1 ready └─ app Waiting is not ready yet: readyWhen is false",
 		},
 		"NotWanted": {
 			step: step{
-				reason: "A run that is not wanted is none to wait for.",
+				reason: "A skipped run is not waited for.",
 				runs:   `[{name: a, when: false}, {name: app}, {name: web, vars: {x: "${runs.a.outputs.x}"}}]`, observed: app,
 			},
 			want: "App default/app Ready 1 of 1 ready └─ app Ready",
 		},
 		"Retained": {
 			step: step{
-				reason: "Nor is one that is not wanted and stays for good.",
+				reason: "A retained run is not waited for.",
 				runs:   `[{name: app, when: false, prune: false}]`, observed: app,
 			},
 			want: "App default/app Ready 1 of 1 ready └─ app Ready not wanted any more, and stays, since prune is false",
 		},
 		"Approved": {
-			step:  step{reason: "What the XR says of an AnsibleRun is older than what that shows.", runs: "[{name: app}]", observed: aRun("app", awaiting)},
+			step:  step{reason: "The state of an AnsibleRun is newer than the condition of the XR.", runs: "[{name: app}]", observed: aRun("app", awaiting)},
 			later: app,
 			want:  "App default/app Waiting 1 of 1 ready Crossplane has not seen yet that all runs are ready, or waits for something else └─ app Ready",
 		},

@@ -23,31 +23,33 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// A step is one of an XR's life: what core sends, in short, and what comes of it.
+// A step is a request for an XR in a short form, and the wanted response.
 type step struct {
 	reason string
 
-	// runs of the input, with a role by default, and its other fields. Without runs, input is all of it.
+	// runs are the runs of the input, with a role by default. input has its other fields, or all without runs.
 	defaults, locals, runs, input string
-	// spec, annotations and status of the XR, or all of it.
+	// spec, annotations and status are fields of the XR. xr is the whole XR instead.
 	spec, annotations, status, xr string
-	// observed are composed resources, and departing are AnsibleRuns that are found, but not observed any more.
+	// observed are the observed resources. departing are AnsibleRuns that are required, but not observed any more.
 	observed, departing string
-	// earlier is what earlier steps compose, context what they say, and more what else a request has.
+	// earlier are the desired resources of earlier steps, context is the context, and more has other fields of the
+	// request.
 	earlier, context, more string
 
-	// want are the composed resources, and said is the reason and the message of AnsibleRunsReady, or a fatal result.
+	// want are the names of the desired resources. said is the reason and the message of AnsibleRunsReady, or a Fatal
+	// result.
 	want, said string
-	// conditions are the other ones of the XR, and shown is its status.
+	// conditions are the other conditions of the XR, and shown is its status.
 	conditions []string
 	shown      string
-	// fields of composed resources, in YAML, by the name and a path, as in "app spec.forProvider".
+	// fields has fields of desired resources in YAML, by the name and a path, as in "app spec.forProvider".
 	fields map[string]string
-	// response is the whole response, where that matters.
+	// response is the whole response, if it is compared.
 	response string
 }
 
-// check steps, by their names.
+// check checks steps by name.
 func check(t *testing.T, steps map[string]step) {
 	t.Helper()
 
@@ -85,14 +87,14 @@ func (s step) check(t *testing.T) {
 	}
 }
 
-// respond with what the function returns.
+// respond returns the response to the step.
 func (s step) respond(t *testing.T) *fnv1.RunFunctionResponse {
 	t.Helper()
 
 	return respond(t, s.request(t))
 }
 
-// request of core.
+// request returns the request of the step.
 func (s step) request(t *testing.T) *fnv1.RunFunctionRequest {
 	t.Helper()
 
@@ -126,7 +128,7 @@ func (s step) request(t *testing.T) *fnv1.RunFunctionRequest {
 	return request(t, text)
 }
 
-// isReady is true for a response that does not keep core from making the XR ready.
+// isReady is true for a response with which core makes the XR ready.
 func isReady(rsp *fnv1.RunFunctionResponse) bool {
 	ready := rsp.GetDesired().GetComposite().GetReady() != fnv1.Ready_READY_FALSE
 	for _, r := range rsp.GetDesired().GetResources() {
@@ -136,12 +138,12 @@ func isReady(rsp *fnv1.RunFunctionResponse) bool {
 	return ready
 }
 
-// namesOf composed resources in a response.
+// namesOf returns the names of the desired resources in a response.
 func namesOf(rsp *fnv1.RunFunctionResponse) string {
 	return strings.Join(slices.Sorted(maps.Keys(rsp.GetDesired().GetResources())), ", ")
 }
 
-// said is the reason and the message of AnsibleRunsReady, or a fatal result.
+// said returns the reason and the message of AnsibleRunsReady, or a Fatal result.
 func said(rsp *fnv1.RunFunctionResponse) string {
 	for _, r := range rsp.GetResults() {
 		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
@@ -156,7 +158,7 @@ func said(rsp *fnv1.RunFunctionResponse) string {
 	return strings.TrimSpace(rsp.GetConditions()[0].GetReason() + " " + rsp.GetConditions()[0].GetMessage())
 }
 
-// conditionsOf a response, but AnsibleRunsReady, in one line each.
+// conditionsOf returns the conditions of a response except AnsibleRunsReady, in one line each.
 func conditionsOf(rsp *fnv1.RunFunctionResponse) []string {
 	var all []string
 	for _, c := range rsp.GetConditions()[min(1, len(rsp.GetConditions())):] {
@@ -166,7 +168,7 @@ func conditionsOf(rsp *fnv1.RunFunctionResponse) []string {
 	return all
 }
 
-// statusOf the XR in a response.
+// statusOf returns the status of the XR in a response.
 func statusOf(rsp *fnv1.RunFunctionResponse) map[string]any {
 	status, _ := rsp.GetDesired().GetComposite().GetResource().AsMap()["status"].(map[string]any)
 	return status
@@ -184,7 +186,7 @@ func (s step) mistakes(t *testing.T, want ...string) {
 	}
 }
 
-// same fails unless a response is as wanted, but for what all responses have.
+// same fails unless a response is as wanted, without the fields of all responses.
 func same(t *testing.T, reason, want string, got *fnv1.RunFunctionResponse) {
 	t.Helper()
 
@@ -196,7 +198,7 @@ func same(t *testing.T, reason, want string, got *fnv1.RunFunctionResponse) {
 	}
 }
 
-// withDefaults fills in what is the same in all responses.
+// withDefaults adds the fields that are the same in all responses.
 func withDefaults(rsp *fnv1.RunFunctionResponse) *fnv1.RunFunctionResponse {
 	if rsp.GetMeta() == nil {
 		rsp.Meta = &fnv1.ResponseMeta{}
@@ -204,12 +206,12 @@ func withDefaults(rsp *fnv1.RunFunctionResponse) *fnv1.RunFunctionResponse {
 
 	rsp.Meta.Ttl = durationpb.New(0)
 
-	// What steps tell each other is what the condition says.
+	// The steps in the context have the same content as the condition.
 	if delete(rsp.GetContext().GetFields(), "ansible.fn.crossplane.io/steps"); len(rsp.GetContext().GetFields()) == 0 {
 		rsp.Context = nil
 	}
 
-	// AnsibleRuns have a label, by which they are found when they are not observed.
+	// Required AnsibleRuns are selected by this label.
 	for _, r := range rsp.GetDesired().GetResources() {
 		metadata := r.GetResource().GetFields()["metadata"].GetStructValue()
 		labels := metadata.GetFields()["labels"].GetStructValue()
@@ -229,8 +231,8 @@ func withDefaults(rsp *fnv1.RunFunctionResponse) *fnv1.RunFunctionResponse {
 	return rsp
 }
 
-// respond to a request as a new function does. What is said has an order, that of the input or that of names: the same
-// request has the same response, or an XR would never come to rest.
+// respond returns the response of a new function to a request. It checks that the same request has the same response:
+// otherwise, core would compose the XR again and again.
 func respond(t *testing.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
 	t.Helper()
 
@@ -283,7 +285,7 @@ func fromYAML(t *testing.T, y string, m proto.Message) {
 	}
 }
 
-// object in YAML; nil for "".
+// object returns an object from YAML; nil for "".
 func object(t *testing.T, s string) map[string]any {
 	t.Helper()
 
@@ -297,7 +299,7 @@ func indent(s, by string) string {
 	return by + strings.ReplaceAll(strings.Trim(s, "\n"), "\n", "\n"+by)
 }
 
-// quoted is a string in JSON, which is YAML.
+// quoted returns a string in JSON, which is valid YAML.
 func quoted(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -307,23 +309,23 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// condition of an XR in a response.
+// condition returns the condition AnsibleRunsReady of a response, in YAML.
 func condition(status, reason, message string) string {
 	return "\nconditions: [{type: AnsibleRunsReady, status: STATUS_CONDITION_" + status + ", reason: " + reason + ", message: " + quoted(message) +
 		", target: TARGET_COMPOSITE_AND_CLAIM}]\n"
 }
 
-// event of an XR in a response.
+// event returns a result of a response that becomes an event, in YAML.
 func event(severity, reason, message string) string {
 	return "results: [{severity: SEVERITY_" + severity + ", reason: " + reason + ", message: " + quoted(message) + ", target: TARGET_COMPOSITE_AND_CLAIM}]\n"
 }
 
-// warned is a condition that is an event, too.
+// warned returns a condition and an event with its message.
 func warned(status, reason, message string) string {
 	return condition(status, reason, message) + event("WARNING", reason, message)
 }
 
-// one run that is running, with what is in its spec and its metadata.
+// one returns a response with one running AnsibleRun, in YAML, with its parameters and metadata.
 func one(parameters string, more ...string) string {
 	metadata, spec := "", ""
 	if len(more) > 0 {
@@ -337,7 +339,7 @@ func one(parameters string, more ...string) string {
 	return "desired:\n  resources:" + rendered("app", parameters, metadata, spec) + condition("FALSE", "Running", "app: is running")
 }
 
-// rendered is an AnsibleRun that is not ready, as core is told.
+// rendered returns a desired AnsibleRun that is not ready.
 func rendered(name, parameters, metadata, spec string) string {
 	return `
     ` + name + `:
@@ -349,10 +351,10 @@ func rendered(name, parameters, metadata, spec string) string {
         spec: {providerConfigRef: {kind: ClusterProviderConfig, name: default}, forProvider: {role: a.b.c, ` + parameters + `}, ` + spec + `}`
 }
 
-// ready is the status of an AnsibleRun that is there.
+// readyOf is the status of a ready AnsibleRun with outputs.
 const readyOf = `status: {atProvider: {outputs: {url: there}}, conditions: [{type: Ready, status: "True", observedGeneration: 1}, {type: Synced, status: "True", observedGeneration: 1}]}`
 
-// existing is an observed AnsibleRun of an XR with uid xr, as core has applied it.
+// existing returns a ready AnsibleRun of the XR with UID xr that core has applied.
 func existing(name, on, parameters string) string {
 	after := ""
 	if on != "" {
@@ -376,7 +378,7 @@ func existing(name, on, parameters string) string {
         ` + readyOf
 }
 
-// using is the Usage of an AnsibleRun by another one.
+// using returns the observed Usage of an AnsibleRun by another one.
 func using(by, of string) string {
 	return `
     ` + by + ` uses ` + of + `:
@@ -390,23 +392,22 @@ func using(by, of string) string {
 `
 }
 
-// asDeparting returns existing AnsibleRuns as core finds them when they are not observed any
-// more.
+// asDeparting returns existing AnsibleRuns as required ones that are not observed any more.
 func asDeparting(resources string) string {
 	return regexp.MustCompile(`(?m)^    [^ ]*:$`).ReplaceAllString(resources, "    -")
 }
 
-// schemaOf the XR, with these properties, as core gives it.
+// schemaOf returns the schema of the XR with these properties, as a request has it.
 func schemaOf(properties string) string {
 	return "meta: {capabilities: [CAPABILITY_CAPABILITIES, CAPABILITY_REQUIRED_SCHEMAS]}\nrequired_schemas: {xr: {openapi_v3: {type: object, properties: {" + properties + "}}}}\n"
 }
 
-// aRun of an XR, as observed with a status.
+// aRun returns an observed AnsibleRun with a status.
 func aRun(name, status string) string {
 	return strings.Replace(existing(name, "", "role: a.b.c"), readyOf, status, 1)
 }
 
-// ready is the status of an AnsibleRun that is, with more of it.
+// ready returns the status of a ready AnsibleRun with further conditions and fields.
 func ready(conditions, atProvider string) string {
 	return `status:
           conditions: [{type: Ready, status: "True", observedGeneration: 1}, {type: Synced, status: "True", observedGeneration: 1}, ` + conditions + `]

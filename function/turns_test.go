@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// replicas are observed members of a set, as in "a=1 ready, b=2 failed": their keys, versions and states.
+// replicas returns observed members of a set from keys, versions and states, as in "a=1 ready, b=2 failed".
 func replicas(members string) string {
 	if members == "" {
 		return " {}"
@@ -40,7 +40,7 @@ func replicas(members string) string {
 	return all
 }
 
-// versions are what core is to apply: the members, with their versions.
+// versions returns the desired members with their versions.
 func (s step) versions(t *testing.T) (versions []string, message string) {
 	t.Helper()
 
@@ -63,7 +63,7 @@ func TestAtATime(t *testing.T) {
 	cases := map[string]struct {
 		reason        string
 		atATime, keys string
-		// run has more fields of the set, and more other runs.
+		// run has further fields of the set, and more has other runs.
 		run, more string
 		observed  string
 		want      string

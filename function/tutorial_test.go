@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// The tutorial shows what the commands really write and say.
+// TestTutorial compares the tutorial with the files and the output of the commands.
 func TestTutorial(t *testing.T) {
 	var blocks, plain []string
 
@@ -42,7 +42,7 @@ func TestTutorial(t *testing.T) {
 		}
 	}
 
-	// With the status that it adds.
+	// The Composition has the status that the tutorial adds.
 	needs.Write(t, "page", map[string]string{"xrd.yaml": xrd + plain[2], "composition.yaml": composition + plain[1]})
 
 	command(t, "validate", "page/composition.yaml", "page/xrd.yaml")

@@ -27,12 +27,12 @@ func TestValidate(t *testing.T) {
 		want   want
 	}{
 		"Valid": {
-			reason: "Success is said, with how much was checked.",
+			reason: "Success is printed with the number of inputs.",
 			args:   []string{"../examples/website/composition.yaml", "../examples/website/xrd.yaml"},
 			want:   want{out: "No mistakes in 1 input of function-ansible.\n"},
 		},
 		"Mistakes": {
-			reason: "There is a line for each mistake, and the command fails.",
+			reason: "Each mistake is a line, and the command fails.",
 			args:   []string{"-"}, stdin: "apiVersion: ansible.fn.crossplane.io/v1alpha1\nkind: AnsibleRuns\nruns:\n- name: a\n  role: a.b\n  hots: all\n",
 			want: want{
 				out: "-:6: runs[0].hots: Forbidden: there is no such field (did you mean \"hosts\"?)\n",
@@ -40,12 +40,12 @@ func TestValidate(t *testing.T) {
 			},
 		},
 		"Directory": {
-			reason: "A directory is all that is in it, playbooks too, and nothing is read twice.",
+			reason: "All YAML files in a directory are read once, and playbooks in it are no mistake.",
 			args:   []string{"../examples/website", "../examples/website/composition.yaml"},
 			want:   want{out: "No mistakes in 1 input of function-ansible.\n"},
 		},
 		"StandardInputAndFiles": {
-			reason: "The standard input may be one of many, and a List of several objects.",
+			reason: "The standard input can be one of several files, and may have a List of objects.",
 			args:   []string{"../examples/website/xrd.yaml", "-"},
 			stdin:  "kind: List\nitems:\n- apiVersion: ansible.fn.crossplane.io/v1alpha1\n  kind: AnsibleRuns\n  runs:\n  - {name: a, rol: a.b}\n",
 			want: want{
@@ -54,18 +54,18 @@ func TestValidate(t *testing.T) {
 			},
 		},
 		"Against": {
-			reason: "What a change means is said of each run. It fails nothing.",
+			reason: "--against prints a line for each changed run, and does not fail.",
 			args:   []string{"-", "--against", "testdata/against.yaml"},
 			stdin:  "apiVersion: ansible.fn.crossplane.io/v1alpha1\nkind: AnsibleRuns\nruns:\n- {name: a, role: a.c}\n- {name: c, role: a.d}\n",
 			want:   want{out: "No mistakes in 1 input of function-ansible.\nrun again a (role)\ncreate c\nremove b\n"},
 		},
 		"AgainstSetRenamed": {
-			reason: "A set adopts the members of another one by their names.",
+			reason: "A set adopts the members of another set by previousNames.",
 			args:   []string{"testdata/renamed-set-1.yaml", "--against", "testdata/renamed-set-0.yaml", "--fail-on-removal"},
 			want:   want{out: "No mistakes in 1 input of function-ansible.\ndbclusters.db.example.org: adopt standby (was replica)\n"},
 		},
 		"SameRunInTwoSteps": {
-			reason: "Two steps cannot have the same AnsibleRun. What refers to a run of an earlier step is right, and of a later one never there.",
+			reason: "A run in two steps is a mistake. A reference to a run of an earlier step is valid, and to one of a later step is not.",
 			args:   []string{"testdata/two-steps.yaml"},
 			want: want{
 				out: "testdata/two-steps.yaml:27: runs[0].vars.later: Invalid value: \"${resources.two.status.atProvider.outputs.out}\": no step composes a resource \"two\", here: resources▸.two.status.atProvider.outputs.out\n" +
@@ -75,18 +75,18 @@ func TestValidate(t *testing.T) {
 			},
 		},
 		"AgainstRemoval": {
-			reason: "Unless it is asked to, when something is removed.",
+			reason: "--fail-on-removal fails when a run is removed.",
 			args:   []string{"-", "--against", "testdata/against.yaml", "--fail-on-removal"},
 			stdin:  "apiVersion: ansible.fn.crossplane.io/v1alpha1\nkind: AnsibleRuns\nruns:\n- {name: a, role: a.b}\n",
 			want:   want{out: "No mistakes in 1 input of function-ansible.\nremove b\n", err: "this removes, or may remove, 1 run"},
 		},
 		"AgainstTheSame": {
-			reason: "Nothing is said, too.",
+			reason: "Without changes, --against prints that.",
 			args:   []string{"testdata/against.yaml", "--against", "testdata/against.yaml", "--fail-on-removal"},
 			want:   want{out: "No mistakes in 1 input of function-ansible.\nNo run changes.\n"},
 		},
 		"AgainstOthers": {
-			reason: "A comparison with nothing should not be green, too.",
+			reason: "A comparison without a common Composition is an error.",
 			args:   []string{"../examples/website", "--against", "testdata/against.yaml", "--fail-on-removal"},
 			want: want{
 				out: "No mistakes in 1 input of function-ansible.\n",
@@ -94,7 +94,7 @@ func TestValidate(t *testing.T) {
 			},
 		},
 		"Nothing": {
-			reason: "A pipeline that checks nothing should not be green.",
+			reason: "A check without an input is an error.",
 			args:   []string{"../examples/website/xr.yaml"},
 			want:   want{err: "there is no input of function-ansible in these files: it checks Compositions and Operations; for an AnsibleRun or a configuration use kubectl apply --dry-run=server"},
 		},
@@ -111,7 +111,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Examples are copied, so they have to be right.
+// Users copy the examples, so they must have no mistakes.
 func TestExamples(t *testing.T) {
 	examples, err := filepath.Glob("../examples/*/*composition.yaml")
 	if err != nil || len(examples) == 0 {
@@ -123,7 +123,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// A directory may be a link to it.
+// A directory may be a symbolic link.
 func TestValidateLink(t *testing.T) {
 	website, err := filepath.Abs("../examples/website")
 	needs.OK(t, err)
@@ -134,8 +134,8 @@ func TestValidateLink(t *testing.T) {
 	command(t, "validate", link)
 }
 
-// Inputs in the documentation are copied, too. A block that does not begin like a
-// manifest shows a part of one.
+// Users copy the inputs in the documentation, so they must have no mistakes. A block that does not begin like a
+// manifest is a part of one, and is skipped.
 func TestDocumentation(t *testing.T) {
 	pages, err := filepath.Glob("../docs/*.md")
 	needs.OK(t, err)
@@ -163,7 +163,7 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// run a command line, and return what it says.
+// run runs a command line, and returns its output.
 func run(t *testing.T, in string, args ...string) (string, error) {
 	t.Helper()
 
@@ -180,7 +180,7 @@ func run(t *testing.T, in string, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// command runs a command line that is right.
+// command runs a valid command line.
 func command(t *testing.T, args ...string) string {
 	t.Helper()
 

@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// An XR as a whole is what its author has written. Nothing that Crossplane, the
-// API server or the runs report there changes what the runs get.
+// TestWhole checks that the whole XR as a value has only fields of its author: reports of Crossplane, the API server
+// and the runs must not change the inputs of runs.
 func TestWhole(t *testing.T) {
 	const (
 		input = `
@@ -66,13 +66,13 @@ required_resources: {net: {items: [{resource: {apiVersion: v1, kind: ConfigMap, 
 	cases := map[string]struct {
 		reason    string
 		namespace string
-		// own fields of Crossplane in the spec, and in the status.
+		// own has the fields of Crossplane in the spec, and status those in the status.
 		own, status string
 	}{
-		"Namespaced": {reason: "A namespaced XR.", namespace: "default", own: `crossplane: {resourceRefs: [{name: x}]}`, status: `crossplane: {a: b}`},
-		"Cluster":    {reason: "A cluster-scoped XR.", own: `crossplane: {resourceRefs: [{name: x}]}`, status: `crossplane: {a: b}`},
+		"Namespaced": {reason: "The values of a namespaced XR do not change.", namespace: "default", own: `crossplane: {resourceRefs: [{name: x}]}`, status: `crossplane: {a: b}`},
+		"Cluster":    {reason: "The values of a cluster-scoped XR do not change.", own: `crossplane: {resourceRefs: [{name: x}]}`, status: `crossplane: {a: b}`},
 		"Legacy": {
-			reason: "A legacy XR, of a claim.",
+			reason: "The values of a legacy XR with a claim do not change.",
 			own: `claimRef: {name: x}, compositionRef: {name: x}, compositionSelector: {}, compositionRevisionRef: {name: x}, compositionRevisionSelector: {}, compositionUpdatePolicy: Manual,
     compositeDeletePolicy: Background, resourceRefs: [{name: x}], writeConnectionSecretToRef: {name: x}, publishConnectionDetailsTo: {name: x}, environmentConfigRefs: []`,
 			status: `claimConditionTypes: [AnsibleRunsReady], connectionDetails: {lastPublishedTime: "2026-01-01T00:00:00Z"}`,

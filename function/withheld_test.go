@@ -5,19 +5,19 @@ import (
 	"testing"
 )
 
-// endpointOf says why an output that an expression reads is withheld.
+// endpointOf returns the message about a withheld output that an expression reads.
 func endpointOf(place string) string {
 	return place + " is withheld: key password of Secret pg is in it; let the content publish it as a connection detail, " +
 		"or keep the secret out of the output"
 }
 
-// An output that the provider withholds is there, and not known: nothing goes because of it, and nothing is made of it.
+// TestWithheld checks that a withheld output is unknown, and not missing: it neither removes nor creates anything.
 func TestWithheld(t *testing.T) {
 	const (
 		one   = "[{name: db}, {name: app, "
 		set   = one + "removal: {atMost: 9}, forEach: "
 		alone = "[{name: db}]"
-		// An AnsibleRun of another XR, which is required.
+		// A required AnsibleRun of another XR.
 		other = `
 required_resources:
   other: {items: [{resource: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, metadata: {name: other, namespace: default},
