@@ -65,8 +65,8 @@ func (s step) isOurs() bool {
 		s.is("function-ansible")
 }
 
-// is reports whether a step is of a function. The name under which a function is installed usually ends in its own name, after
-// that of an organization.
+// is reports whether a step is of a function. The name under which a function is installed usually ends in its own
+// name, after that of an organization.
 func (s step) is(function string) bool { return strings.HasSuffix("-"+s.function, "-"+function) }
 
 // mentions is true for a step that contains a text in lower case, ignoring case.
