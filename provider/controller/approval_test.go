@@ -29,14 +29,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// ledger has the Approvals of a play in an API server.
+// ledger is a client with the Approvals of a play.
 type ledger struct {
 	client.Client
 
 	all []*v1alpha1.Approval
-	// used counts the applies that have succeeded, by the digest that was approved.
+	// used counts the successful applies by approved digest.
 	used map[string]int
-	// keeps is true where the provider may not delete.
+	// keeps is true if the provider has no right to delete.
 	keeps bool
 }
 
@@ -53,7 +53,7 @@ func (l *ledger) Delete(_ context.Context, a client.Object, _ ...client.DeleteOp
 	return nil
 }
 
-// annotationRead is one that the content reads.
+// annotationRead is an annotation that the content reads.
 const annotationRead = "example.org/text"
 
 // approvalPlay is a play with an object that requires approvals.
@@ -63,7 +63,7 @@ type approvalPlay struct {
 
 	applies []string
 	names   int
-	// noted digest, that once awaited approval.
+	// noted is a digest that once awaited approval.
 	noted string
 }
 
@@ -107,7 +107,7 @@ func newApprovalPlay(t *testing.T, p common.RunPolicy) *approvalPlay {
 	return w
 }
 
-// decide about a digest.
+// decide creates an Approval for a digest.
 func (w *approvalPlay) decide(digest string, d common.ApprovalDecision) {
 	w.names++
 	a := &v1alpha1.Approval{Spec: common.ApprovalSpec{Digest: digest, Decision: d, By: "eve", Reason: "it is " + strconv.Itoa(w.names)}}
@@ -127,7 +127,7 @@ func (w *approvalPlay) digest() string {
 	return "none"
 }
 
-// expect the state of the approval, and the applies so far.
+// expect compares the state of the approval, and the applies so far.
 func (w *approvalPlay) expect(state common.ApprovalState, applies ...string) {
 	w.t.Helper()
 	w.read()
@@ -153,7 +153,7 @@ const (
 // A step of an object that requires approvals.
 type step = func(w *approvalPlay)
 
-// rest until the object does nothing by itself.
+// rest reconciles until the object does nothing by itself.
 func rest(w *approvalPlay) {
 	for turns, idle := 0, 0; turns < 25 && idle < 5; turns++ {
 		if w.proceed(); w.pool.report != nil {
@@ -171,7 +171,7 @@ func begins(w *approvalPlay) {
 	}
 }
 
-// inVain has the next check skip every task.
+// inVain makes the next check skip every task.
 func inVain(w *approvalPlay) {
 	begins(w)
 	w.end(common.PhaseSucceeded)
@@ -179,13 +179,13 @@ func inVain(w *approvalPlay) {
 	w.reconcile()
 }
 
-// What awaits approval is decided about, the inputs change, and the next poll is due.
+// Steps: a decision, a change of the inputs, and the next poll.
 func approves(w *approvalPlay) { w.decide(w.digest(), approve) }
 func rejects(w *approvalPlay)  { w.decide(w.digest(), reject) }
 func edits(w *approvalPlay)    { w.wanted = "b" }
 func polls(w *approvalPlay)    { w.now = w.now.Add(2 * pollOfPlay) }
 
-// drifts, and is polled.
+// drifts changes the target, and polls.
 func drifts(w *approvalPlay) {
 	w.target = ""
 	polls(w)
@@ -203,14 +203,14 @@ func deletes(w *approvalPlay) {
 	needs.OK(w.t, w.kube.Delete(w.t.Context(), w.object))
 }
 
-// applies begins the apply that was approved.
+// applies begins the approved apply.
 func applies(w *approvalPlay) {
 	for !w.pool.began() || w.pool.job.Mode != common.ModeApply {
 		w.proceedOnce()
 	}
 }
 
-// fails has the run in progress end so.
+// fails ends the run in progress with a failure.
 func fails(w *approvalPlay) {
 	if w.pool.job.Mode == common.ModeApply {
 		w.touch()
@@ -226,13 +226,13 @@ func expects(state common.ApprovalState) func(applies ...string) step {
 	}
 }
 
-// notes what awaits approval.
+// notes records the digest that awaits approval.
 func notes(w *approvalPlay) { w.noted = w.digest() }
 
-// approvesNoted decides about what awaited approval before.
+// approvesNoted approves the recorded digest.
 func approvesNoted(w *approvalPlay) { w.decide(w.noted, approve) }
 
-// The same as before awaits approval, or something else.
+// Whether the recorded digest awaits approval, or another one.
 func same(w *approvalPlay) {
 	if w.digest() != w.noted {
 		w.fatalf("the digest should stay %s, and is %s", w.noted, w.digest())
@@ -256,7 +256,7 @@ func says(t xpv2.ConditionType, reason xpv2.ConditionReason, message string) ste
 	}
 }
 
-// left fails unless there are so many Approvals.
+// left compares the number of Approvals.
 func left(n int) step {
 	return func(w *approvalPlay) {
 		if len(w.all) != n {
@@ -265,7 +265,7 @@ func left(n int) step {
 	}
 }
 
-// editsStatus of the object, which no right prevents here.
+// editsStatus changes the status of the object.
 func editsStatus(edit func(w *approvalPlay, o *common.AnsibleRunObservation)) step {
 	return func(w *approvalPlay) {
 		w.read()
@@ -286,7 +286,7 @@ func TestApproval(t *testing.T) {
 		reason string
 		steps  []step
 	}{
-		"Approved": {"What was approved should be applied once.", []step{
+		"Approved": {"An approved apply should run once.", []step{
 			rest, awaits(), says(xpv2.TypeReady, common.ReasonAwaitingApproval, ""), agrees, applied("present a"), left(0),
 			says(common.TypeApproved, common.ReasonApproved, "was approved by eve"), func(w *approvalPlay) {
 				h := w.object.Observation().History
@@ -295,28 +295,28 @@ func TestApproval(t *testing.T) {
 				}
 			},
 		}},
-		"Adopted": {"An annotation should not stand for an approval: a check says whether the target is as it should be.", []step{
+		"Adopted": {"The annotation for adoption should not replace an approval: a check finds out whether the target is in the desired state.", []step{
 			annotates(common.AnnotationAdopt, "true"), rest, awaits(), says(xpv2.TypeReady, common.ReasonAwaitingApproval, ""),
 		}},
 		"EditAfterApproval": {"An approval should not cover other inputs.", []step{
 			rest, approves, edits, rest, awaits(), agrees, applied("present b"),
 		}},
-		"EditDuringCheck": {"A check of former inputs should ask for nothing.", []step{
+		"EditDuringCheck": {"A check of former inputs should not await approval.", []step{
 			begins, edits, rest, awaits(), agrees, applied("present b"),
 		}},
-		"OldDigest": {"An approval that was used should not be good for a later drift, also where the provider may not delete it.", []step{
+		"OldDigest": {"A used approval should not apply to a later drift, even if the provider cannot delete it.", []step{
 			func(w *approvalPlay) { w.keeps = true }, rest, notes, agrees, drifts, rest, awaits("present a"), says(xpv2.TypeReady, xpv2.ReasonAvailable, ""),
 			approvesNoted, polls, rest, awaits("present a"), left(2), agrees, applied("present a", "present a"),
 		}},
-		"DriftUnchecked": {"Drift should await approval as long as no later check can tell anything else.", []step{
+		"DriftUnchecked": {"Drift should await approval until a later check has another result.", []step{
 			rest, agrees, drifts, rest, awaits("present a"), notes, polls, begins, fails, rest, awaits("present a"), same, agrees, applied("present a", "present a"),
 		}},
-		"SamePrediction": {"A later check that predicts the same should ask for the same.", []step{rest, notes, polls, rest, same}},
+		"SamePrediction": {"A later check with the same prediction should keep the digest.", []step{rest, notes, polls, rest, same}},
 		"Rejected": {"Nothing should run after a rejection, before an approval.", []step{
 			rest, rejects, rest, refuses(), says(common.TypeApproved, common.ReasonRejected, "rejected by eve: it is 1"), agrees, applied("present a"),
 		}},
 		"Overruled": {"An approval in the same second as a rejection before should count.", []step{rest, rejects, agrees, applied("present a")}},
-		"Composed": {"Approvals of a Composition or an Operation should approve nothing, and stay: Crossplane would make them again.", []step{
+		"Composed": {"Approvals of a Composition or an Operation should have no effect, and stay: Crossplane would create them again.", []step{
 			rest, approves, approves, approves, approves, func(w *approvalPlay) {
 				w.all[0].SetLabels(map[string]string{"crossplane.io/composite": "motd"})
 				w.all[1].SetOwnerReferences([]metav1.OwnerReference{{Kind: "Motd", Controller: new(true)}})
@@ -324,7 +324,7 @@ func TestApproval(t *testing.T) {
 				w.all[3].SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "apiextensions.crossplane.io/composed/1"}})
 			}, rest, awaits(), left(4), agrees, applied("present a"),
 		}},
-		"Owned": {"What goes with its AnsibleRun, as the plugin makes it, should count.", []step{
+		"Owned": {"An Approval with its AnsibleRun as owner, as the plugin creates it, should count.", []step{
 			rest, approves, func(w *approvalPlay) {
 				w.all[0].SetOwnerReferences([]metav1.OwnerReference{{Kind: common.KindAnsibleRun}})
 				w.all[0].SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl-ansible"}})
@@ -334,7 +334,7 @@ func TestApproval(t *testing.T) {
 			rest, notes, annotates(annotationRead, "B"), approvesNoted, rest, awaits(), another, agrees, applied("present a"),
 			annotates(annotationRead, "C"), rest, applied("present a"),
 		}},
-		"LabeledDuringCheck": {"An approval should be about what the check has read.", []step{
+		"LabeledDuringCheck": {"An approval should cover the metadata at the check.", []step{
 			begins, annotates(annotationRead, "B"), func(w *approvalPlay) {
 				id := w.object.Observation().LastRun.ID
 				rest(w)
@@ -346,7 +346,7 @@ func TestApproval(t *testing.T) {
 			},
 		}},
 
-		"ContentChanged": {"Content that changes between the check and the apply should be checked, and approved, anew.", []step{
+		"ContentChanged": {"Content that changes between the check and the apply should be checked and approved again.", []step{
 			func(w *approvalPlay) {
 				w.connect.Contents = &fakeContents{resolution: content.Resolution{Set: version("1"), Found: true}}
 			}, rest, notes, approves, applies, func(w *approvalPlay) {
@@ -357,10 +357,10 @@ func TestApproval(t *testing.T) {
 				w.end(common.PhaseFailed)
 			}, rest, awaits("present a"), another, agrees, applied("present a", "present a"),
 		}},
-		"Retried": {"What failed should be tried again under the same approval.", []step{
+		"Retried": {"A failed apply should be retried with the same approval.", []step{
 			rest, approves, applies, fails, rest, applied("present a", "present a"),
 		}},
-		"Revoked": {"A retry whose Approval is gone should be approved anew.", []step{
+		"Revoked": {"A retry without its Approval should need another one.", []step{
 			rest, approves, applies, fails, func(w *approvalPlay) { w.all = nil }, rest, awaits("present a"),
 		}},
 		"Killed": {"A provider that is killed between the approval and the apply should apply once.", []step{
@@ -372,32 +372,32 @@ func TestApproval(t *testing.T) {
 				w.restart()
 			}, rest, applied("present a"),
 		}},
-		"EditedStatus": {"A status that was edited should approve nothing.", []step{
+		"EditedStatus": {"An edited status should not approve anything.", []step{
 			rest, editsStatus(func(w *approvalPlay, o *common.AnsibleRunObservation) {
 				o.Approval.State, o.Approval.By = common.ApprovalApproved, "mallory"
 				o.LastApply = &common.Apply{ID: "9", State: common.StatePresent, Result: common.PhaseFailed, InputsDigest: digestOf(w.t, in("a")), Attempts: 1}
 				o.Executed, w.executed, w.broken, w.failures = true, true, true, 1
 			}), rest, awaits(),
 		}},
-		"ShownOtherwise": {"An approval of a prediction that was edited should be good for nothing.", []step{
+		"ShownOtherwise": {"An approval of an edited prediction should be invalid.", []step{
 			rest, approves, editsStatus(func(_ *approvalPlay, o *common.AnsibleRunObservation) { o.Drift.Changed = 100 }),
 			func(w *approvalPlay) { w.reconcile() }, awaits(),
 		}},
-		"NotCheckable": {"Content that cannot be checked should say so, and be applied when it is approved.", []step{
+		"NotCheckable": {"Content that cannot be checked should be applied when it is approved, and the condition should say so.", []step{
 			inVain, awaits(), says(xpv2.TypeReady, common.ReasonAwaitingApproval, "cannot be checked, since no task supports check mode"), agrees, applied("present a"),
 		}},
-		"NotCheckableAsked": {"A requested run that cannot be checked should await approval as long as nothing else is known of it.", []step{
+		"NotCheckableAsked": {"A requested run that cannot be checked should await approval until a check has another result.", []step{
 			rest, agrees, annotates(meta.AnnotationKeyReconcileRequestedAt, "now"), inVain, awaits("present a"), notes, polls, inVain, same,
 			agrees, applied("present a", "present a"), polls, inVain, applied("present a", "present a"),
 		}},
-		"CheckFails": {"A check that fails should be approvable, too.", []step{begins, fails, func(w *approvalPlay) {
+		"CheckFails": {"A run with a failed check may be approved.", []step{begins, fails, func(w *approvalPlay) {
 			w.pool.report.Run.Reason = "TaskFailed"
 			w.reconcile()
 		}, awaits(), agrees, applied("present a")}},
-		"Untried": {"What no check has looked at should not await approval, and be checked again soon.", []step{
+		"Untried": {"A run without an executed check should not await approval, and should be checked again soon.", []step{
 			untriedFor(common.ReasonPodNotStarted), untriedFor(common.ReasonForbidden), untriedFor(common.ReasonInstallFailed), rest, awaits(), agrees, applied("present a"),
 		}},
-		"DeletionUntried": {"The same is true of a deletion.", []step{
+		"DeletionUntried": {"A deletion without an executed check should not await approval.", []step{
 			rest, agrees, deletes, begins, untriedFor(common.ReasonForbidden), rest, awaits("present a"),
 		}},
 		"Deleted": {"A deletion should wait until its own check is approved.", []step{
@@ -405,7 +405,7 @@ func TestApproval(t *testing.T) {
 			says(common.TypeDeletable, common.ReasonAwaitingApproval, "kubectl ansible approve ansiblerun.ansible.m.crossplane.io/"),
 			rejects, rest, refuses("present a"), approves, applies, func(w *approvalPlay) { w.expect(common.ApprovalApproved, "present a", "absent a") },
 		}},
-		"DeletionCanceled": {"The check of a deletion that was canceled should be made again at the next poll, and not before.", []step{
+		"DeletionCanceled": {"A canceled check of a deletion should be repeated at the next poll.", []step{
 			rest, agrees, deletes, begins, func(w *approvalPlay) {
 				w.annotate(common.AnnotationCancel, w.object.Observation().LastRun.ID)
 				w.reconcile()
@@ -437,7 +437,7 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// untriedFor ends the next check before anything is executed: nothing awaits approval, and a condition says why.
+// untriedFor ends the next check before it executes content: no approval is awaited, and a condition has the reason.
 func untriedFor(reason string) step {
 	return func(w *approvalPlay) {
 		begins(w)
@@ -476,8 +476,8 @@ func (w *approvalPlay) proceedOnce() {
 	}
 }
 
-// Whatever happens, and in whatever order: nothing is applied that was not approved, and a digest is
-// applied with success once.
+// TestLongApprovalSequences has random sequences of events: only approved runs are applied, and a digest is
+// applied successfully once.
 func TestLongApprovalSequences(t *testing.T) {
 	pack := []act{}
 	for _, a := range acts() {
@@ -529,7 +529,7 @@ func TestLongApprovalSequences(t *testing.T) {
 	}
 }
 
-// Crossplane gives a provider no right to delete.
+// TestDeleteApproval has providers with and without the right to delete, which Crossplane does not grant.
 func TestDeleteApproval(t *testing.T) {
 	run := object()
 	a := &v1alpha1.Approval{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}, Spec: common.ApprovalSpec{RunRef: common.RunReference{Name: "run"}}}

@@ -10,22 +10,22 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// TestShowConfined has the condition while the last run in the provider was not confined, and no longer.
+// TestShowConfined tests that the condition is set while the last run in the provider was not confined.
 func TestShowConfined(t *testing.T) {
 	run := object()
 
 	for _, tc := range []struct {
 		reason string
 		last   *common.Run
-		// want is a part of the message; empty where there is no condition.
+		// want is a part of the message; empty for no condition.
 		want string
 	}{
-		{"Nothing is known before the first run.", nil, ""},
-		{"A run that Landlock confines needs none.", &common.Run{Confinement: &common.RunConfinement{Landlock: 1}}, ""},
-		{"One that it does not confine says so.", &common.Run{Confinement: &common.RunConfinement{Seccomp: true}}, "system calls are filtered"},
-		{"It stays while the next run has not begun.", &common.Run{}, "system calls are filtered"},
-		{"It says what seccomp does, too.", &common.Run{Confinement: &common.RunConfinement{}}, "system calls are not filtered"},
-		{"A Pod keeps a run from others.", &common.Run{Confinement: &common.RunConfinement{}, Pod: &common.PodReference{}}, ""},
+		{"Before the first run, there is no condition.", nil, ""},
+		{"A run that Landlock confines has no condition.", &common.Run{Confinement: &common.RunConfinement{Landlock: 1}}, ""},
+		{"A run without Landlock has the condition.", &common.Run{Confinement: &common.RunConfinement{Seccomp: true}}, "system calls are filtered"},
+		{"The condition stays until the next run has begun.", &common.Run{}, "system calls are filtered"},
+		{"The message includes seccomp.", &common.Run{Confinement: &common.RunConfinement{}}, "system calls are not filtered"},
+		{"A Pod isolates a run by itself.", &common.Run{Confinement: &common.RunConfinement{}, Pod: &common.PodReference{}}, ""},
 	} {
 		run.Status.AtProvider.LastRun = tc.last
 		showConfined(run)

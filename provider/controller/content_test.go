@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// fakeContents have one resolution, and remember what is refreshed.
+// fakeContents returns one resolution, and records refreshes.
 type fakeContents struct {
 	resolution content.Resolution
 	refreshed  []types.UID
@@ -38,7 +38,7 @@ func knowing(c Contents) func(*connector) {
 	return func(x *connector) { x.Contents = c }
 }
 
-// TestObserveContent looks at content that may move.
+// TestObserveContent observes objects with content that is not pinned.
 func TestObserveContent(t *testing.T) {
 	required := inputs.Inputs{Parameters: common.AnsibleRunParameters{Role: "acme.site.page"}, Requirements: "collections: [acme.site]"}
 	resolved := func() (inputs.Inputs, error) { return required, nil }
@@ -78,19 +78,19 @@ func TestObserveContent(t *testing.T) {
 		want      string
 		condition xpv2.Condition
 	}{
-		"Unchanged":         {"Content that serves and is what was applied changes nothing.", object(applied), content.Resolution{Set: first, Found: true, Due: hour}, "Available", never},
-		"NewContent":        {"New content is a change of the inputs.", object(applied), content.Resolution{Set: second, Found: true, Due: hour}, "Running, a run", never},
+		"Unchanged":         {"Content that was applied changes nothing.", object(applied), content.Resolution{Set: first, Found: true, Due: hour}, "Available", never},
+		"NewContent":        {"New content changes the inputs.", object(applied), content.Resolution{Set: second, Found: true, Due: hour}, "Running, a run", never},
 		"EmptyStore":        {"After a restart with an empty store the content is that of the status, and is resolved again if it may move.", object(applied), content.Resolution{Stale: true}, "Available, resolving", never},
 		"EmptyStorePinned":  {"Pinned content is not resolved again.", object(applied), content.Resolution{}, "Available", never},
 		"OtherDigest":       {"The same content under another digest, as after an upgrade of the provider, changes nothing.", object(applied), content.Resolution{Set: content.Set{Content: common.Content{Digest: "def", Collections: first.Collections}}, Found: true, Due: hour}, "Available", never},
-		"New":               {"Content of an object that is to be applied is installed by its run.", object(), content.Resolution{Stale: true}, "Running, a run", never},
-		"Stale":             {"Stale content goes on serving while it is resolved again.", object(applied), content.Resolution{Set: first, Found: true, Stale: true}, "Available, resolving", never},
-		"Deleted":           {"An object that is being deleted resolves nothing anew.", object(applied, beingDeleted), content.Resolution{Set: second, Found: true, Stale: true, Err: gone}, ", a run", never},
-		"SourceUnavailable": {"When the source is down a condition says so, and what serves.", object(applied), content.Resolution{Set: hourOld, Found: true, Err: gone, Due: minute}, "Available", outdated.WithObservedGeneration(2)},
-		"NothingServes":     {"It also says when nothing serves.", object(applied), content.Resolution{Err: gone, Due: minute}, "Available", nothing},
-		"DiskFull":          {"A full disk is not the fault of the source.", object(applied), content.Resolution{Set: first, Found: true, Err: errors.New("disk full")}, "Available", full},
-		"ResolvedAgain":     {"When it was resolved again the condition says so.", object(applied, conditioned(outdated)), content.Resolution{Set: first, Found: true, Due: hour}, "Available", common.ContentUpToDate().WithObservedGeneration(2)},
-		"NotYetTried":       {"A restart of the provider does not mean that the source is back.", object(applied, conditioned(outdated)), content.Resolution{Set: first, Found: true, Stale: true}, "Available, resolving", outdated},
+		"New":               {"The next run of an object installs its content.", object(), content.Resolution{Stale: true}, "Running, a run", never},
+		"Stale":             {"Stale content stays in use while it is resolved again.", object(applied), content.Resolution{Set: first, Found: true, Stale: true}, "Available, resolving", never},
+		"Deleted":           {"A deleted object does not resolve its content again.", object(applied, beingDeleted), content.Resolution{Set: second, Found: true, Stale: true, Err: gone}, ", a run", never},
+		"SourceUnavailable": {"If the source is unavailable, a condition has the error and the content in use.", object(applied), content.Resolution{Set: hourOld, Found: true, Err: gone, Due: minute}, "Available", outdated.WithObservedGeneration(2)},
+		"NothingServes":     {"The condition says that no content is installed.", object(applied), content.Resolution{Err: gone, Due: minute}, "Available", nothing},
+		"DiskFull":          {"A full disk is not an error of the source.", object(applied), content.Resolution{Set: first, Found: true, Err: errors.New("disk full")}, "Available", full},
+		"ResolvedAgain":     {"The condition changes after the next success.", object(applied, conditioned(outdated)), content.Resolution{Set: first, Found: true, Due: hour}, "Available", common.ContentUpToDate().WithObservedGeneration(2)},
+		"NotYetTried":       {"A restart of the provider does not change the condition.", object(applied, conditioned(outdated)), content.Resolution{Set: first, Found: true, Stale: true}, "Available, resolving", outdated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &fakeContents{resolution: tc.resolution}

@@ -36,23 +36,23 @@ func TestPublish(t *testing.T) {
 
 	for name, tc := range map[string]struct {
 		reason string
-		// persisted is what the object says before, report what the pool knows.
+		// persisted is the status before, and report the report of the pool.
 		persisted *common.PublishedDetails
 		report    *runs.Report
-		// to is the Secret that they are to go to.
+		// to is the name of the connection Secret.
 		to     string
 		policy common.RunPolicy
-		// cached is what is known of stored.
+		// cached is the Secret in the cache, and stored the one in the API server.
 		cached, stored *corev1.Secret
 		want           *common.PublishedDetails
-		// data is what the Secret has in the end.
+		// data is the data of the Secret in the end.
 		data      string
 		runs      bool
 		forgotten bool
 		fails     bool
 	}{
 		"Arrive": {
-			reason: "What the last apply published should go to the Secret, and its result be kept until that is persisted.",
+			reason: "Published details should be written into the Secret, and the result should be kept until that is in the status.",
 			report: told, to: "connection", stored: secret(""),
 			want: there, data: "s3cret",
 		},
@@ -61,23 +61,23 @@ func TestPublish(t *testing.T) {
 			persisted: there, report: told, to: "connection", stored: secret(""), cached: secret(""),
 			want: there, forgotten: true,
 		},
-		"Refused":   {reason: "What could not be published should be tried again, and persisted as that.", persisted: nowhere, report: told, to: "connection", stored: foreign, want: nowhere, fails: true},
-		"NotWanted": {reason: "What is not wanted is not waited for.", persisted: nowhere, report: told, want: nowhere, forgotten: true},
+		"Refused":   {reason: "Details that could not be written should be tried again, and the status should say so.", persisted: nowhere, report: told, to: "connection", stored: foreign, want: nowhere, fails: true},
+		"NotWanted": {reason: "An object without a connection Secret does not wait for it.", persisted: nowhere, report: told, want: nowhere, forgotten: true},
 		"Lost": {
-			reason:    "What was not published before the provider ended should be had again, under every policy.",
+			reason:    "Details that were lost with the provider should be published by another run, under every policy.",
 			persisted: nowhere, to: "connection", policy: common.RunOnChange,
 			want: nowhere, runs: true,
 		},
-		"LostChecked": {reason: "No check can say that it is not needed.", persisted: nowhere, to: "connection", policy: common.CheckWhenObserve, want: nowhere, runs: true},
+		"LostChecked": {reason: "A check does not replace the run.", persisted: nowhere, to: "connection", policy: common.CheckWhenObserve, want: nowhere, runs: true},
 		"Renamed": {
-			reason:    "Nor can details be copied from one Secret to another: the provider does not read what it has published.",
+			reason:    "Another name of the Secret needs another run: the provider does not read Secrets that it has written.",
 			persisted: there, to: "else", cached: secret(""), stored: secret(""),
 			want: there, runs: true,
 		},
-		"Deleted":      {reason: "A Secret that was deleted should be made again.", persisted: there, to: "connection", want: there, runs: true},
-		"Replaced":     {reason: "Another Secret of the same name does not have them.", persisted: there, to: "connection", cached: another, stored: another, want: there, runs: true},
-		"NotCachedYet": {reason: "A Secret that the cache does not know yet is there.", persisted: there, to: "connection", stored: secret(""), want: there},
-		"Unread":       {reason: "Where they are not wanted any more, nothing is missing.", persisted: there, want: there},
+		"Deleted":      {reason: "A deleted Secret should be written again.", persisted: there, to: "connection", want: there, runs: true},
+		"Replaced":     {reason: "Another Secret of the same name does not have the details.", persisted: there, to: "connection", cached: another, stored: another, want: there, runs: true},
+		"NotCachedYet": {reason: "A Secret may not be in the cache yet.", persisted: there, to: "connection", stored: secret(""), want: there},
+		"Unread":       {reason: "Without a connection Secret, no details are missing.", persisted: there, want: there},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &fakePool{report: tc.report}
@@ -119,13 +119,13 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// Content that publishes nothing any more is not run again for it.
+// TestRecordDetails has content that stops publishing details, and is not run again because of that.
 func TestRecordDetails(t *testing.T) {
 	o := &common.AnsibleRunObservation{ConnectionDetails: &common.PublishedDetails{RunID: "1", Name: "connection"}}
 	r := runs.Report{Run: common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseFailed}}
 
 	if lifecycle.Record(o, r); o.ConnectionDetails == nil {
-		t.Error("What was published should stay when the next apply fails")
+		t.Error("Published details should stay when the next apply fails")
 	}
 
 	r.Run.Phase = common.PhaseSucceeded
@@ -134,7 +134,7 @@ func TestRecordDetails(t *testing.T) {
 	}
 }
 
-// holding returns a client of an API server that has a Secret, if it is one.
+// holding returns a client of an API server with a Secret; nil for none.
 func holding(s *corev1.Secret) client.Client {
 	b := fake.NewClientBuilder()
 	if s != nil {

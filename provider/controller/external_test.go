@@ -44,12 +44,12 @@ type resolverFn func() (inputs.Inputs, error)
 
 func (fn resolverFn) Resolve(context.Context, common.AnsibleRun) (inputs.Inputs, error) { return fn() }
 
-// PodNamespace is that of all Pods.
+// PodNamespace returns the namespace of all Pods.
 func (fn resolverFn) PodNamespace(context.Context, common.AnsibleRun) (string, error) {
 	return "jobs", nil
 }
 
-// resolves to a playbook, unless inputs are missing.
+// resolves is a Resolver that returns a playbook, or an error.
 func resolves(playbook string, missing error) resolverFn {
 	return func() (inputs.Inputs, error) { return in(playbook), missing }
 }
@@ -71,14 +71,14 @@ func digestOf(t *testing.T, i inputs.Inputs) string {
 	return d
 }
 
-// Times of the tests: a run ended at t0.
+// t0 is the end of a run.
 var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func at(after time.Duration) *metav1.Time {
 	return &metav1.Time{Time: t0.Add(after)}
 }
 
-// newConnector of objects of namespaces, to a pool, at a fixed time.
+// newConnector returns a connector of namespaced objects, with a pool and a fixed time.
 func newConnector(p Pool, os ...func(*connector)) *connector {
 	c := &connector{
 		Options: Options{
@@ -104,7 +104,7 @@ func newConnector(p Pool, os ...func(*connector)) *connector {
 	return c
 }
 
-// runtimeOf objects in an API server is the runtime's reconciler.
+// runtimeOf returns the reconciler of crossplane-runtime.
 func runtimeOf(kube client.Client, c *connector) *managed.Reconciler {
 	return managed.NewReconciler(&rfake.Manager{Client: kube, Scheme: kube.Scheme()}, resource.ManagedKind(c.kind),
 		options(statusClient{kube, c.schedule}, "test", c)...)
@@ -124,7 +124,7 @@ func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverF
 	return e
 }
 
-// begin the run of an object: one reconcile shows it, and the next one finds it shown.
+// begin begins the run of an object: one reconcile writes its start time, and the next one finds it.
 func begin(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverFn) managed.TypedExternalClient[common.AnsibleRun] {
 	t.Helper()
 
@@ -187,11 +187,11 @@ func TestObserve(t *testing.T) {
 		reason string
 		run    *v1alpha1.AnsibleRun
 		report *runs.Report
-		// missing is why there are no inputs.
+		// missing is the error of the inputs.
 		missing error
 
 		err error
-		// status stays as it was if this is nil.
+		// status is the expected status; nil for no change.
 		status *common.AnsibleRunObservation
 		ready  xpv2.Condition
 	}{
@@ -202,15 +202,15 @@ func TestObserve(t *testing.T) {
 			status: &common.AnsibleRunObservation{LastRun: &interrupted, LastApply: applied(0, 5*time.Second), Executed: true, Interruptions: 1},
 			ready:  common.NotReady(common.ReasonRunFailed).WithMessage("the provider ended while the run was in progress").WithObservedGeneration(2),
 		},
-		"Missing":          {reason: "Inputs that cannot be resolved should be an error, and leave an object ready that was.", run: object(readySince(2)), missing: errBoom, err: errBoom, ready: ready},
-		"MissingChanged":   {reason: "An object that was changed since it was ready is not ready.", run: object(readySince(1), observed(common.AnsibleRunObservation{AppliedDigest: digest})), missing: errBoom, err: errBoom, ready: common.NotReady(common.ReasonInputsChanged).WithObservedGeneration(2)},
-		"MissingFromStart": {reason: "An object that could never be applied has not changed.", run: object(), missing: errBoom, err: errBoom, ready: xpv2.Creating().WithObservedGeneration(2)},
+		"Missing":          {reason: "Inputs that cannot be resolved should be an error, and not change Ready.", run: object(readySince(2)), missing: errBoom, err: errBoom, ready: ready},
+		"MissingChanged":   {reason: "An object with a changed spec is not ready.", run: object(readySince(1), observed(common.AnsibleRunObservation{AppliedDigest: digest})), missing: errBoom, err: errBoom, ready: common.NotReady(common.ReasonInputsChanged).WithObservedGeneration(2)},
+		"MissingFromStart": {reason: "An object that was never applied is creating.", run: object(), missing: errBoom, err: errBoom, ready: xpv2.Creating().WithObservedGeneration(2)},
 		"MissingRunning": {
-			reason: "What is known of a run should be shown, whatever is wrong with the inputs now.", run: object(readySince(2)), report: &runs.Report{Run: started, Attempt: 1}, missing: errBoom,
+			reason: "The report of a run should be shown despite an error in the inputs.", run: object(readySince(2)), report: &runs.Report{Run: started, Attempt: 1}, missing: errBoom,
 			err: errBoom, status: &common.AnsibleRunObservation{LastRun: &started, LastApply: &first}, ready: ready,
 		},
 		"UnknownPolicy": {
-			reason: "A value that is no policy should be an error.", run: object(readySince(2), annotated(common.AnnotationRunPolicy, "Sometimes")), ready: ready,
+			reason: "An invalid policy should be an error.", run: object(readySince(2), annotated(common.AnnotationRunPolicy, "Sometimes")), ready: ready,
 			err: errors.New(`annotation ansible.crossplane.io/runPolicy: "Sometimes" is not a run policy: use ObserveAndDelete, CheckWhenObserve or RunOnChange`),
 		},
 	} {
@@ -226,7 +226,7 @@ func TestObserve(t *testing.T) {
 				t.Errorf("\n%s\nObserve(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 
-			// As far as the runtime knows, there is nothing to create or update.
+			// The runtime must not call Create or Update.
 			if done := tc.err == nil; o.ResourceExists != done || o.ResourceUpToDate != done {
 				t.Errorf("\n%s\nObserve(...): got %+v", tc.reason, o)
 			}
@@ -306,16 +306,16 @@ func TestJobIsApart(t *testing.T) {
 	}
 }
 
-// TestAdoptInstalled has an object wait until its content is installed: its inputs are not known before. It is not run,
-// also if its turn could come.
+// TestAdoptInstalled has an object that waits for its content before its adoption. It is not run,
+// even if a place is free.
 func TestAdoptInstalled(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
 		missing error
 		want    error
 	}{
-		"Installing":    {reason: "It waits for its content."},
-		"NotInstalling": {"It says why that cannot be installed.", errBoom, errors.Wrap(errBoom, "cannot adopt the object before its content is installed")},
+		"Installing":    {reason: "The object waits for its content."},
+		"NotInstalling": {"The error of the installation is reported.", errBoom, errors.Wrap(errBoom, "cannot adopt the object before its content is installed")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, run := &fakePool{}, object(annotated(common.AnnotationAdopt, "true"))
@@ -329,7 +329,7 @@ func TestAdoptInstalled(t *testing.T) {
 	}
 }
 
-// A run that waits in its Pod is decided about anew, and gives way to what would be started now.
+// TestDrop has a run that waits in its Pod. It is revoked if another run is due.
 func TestDrop(t *testing.T) {
 	digest := digestOf(t, in("a"))
 	closes := func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) {
@@ -343,75 +343,75 @@ func TestDrop(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		run    *v1alpha1.AnsibleRun
-		// change what the run was decided with.
+		// change changes the object, the inputs or the report after the decision.
 		change func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *runs.Report)
 		// err of the inputs.
 		err  error
 		want bool
 	}{
-		"Same":   {reason: "Nothing has changed.", run: object()},
-		"Image":  {reason: "The image was wrong.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { i.Execution.Image = "b" }, want: true},
-		"Inputs": {reason: "So were the inputs.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: true},
-		"Early":  {reason: "It has waited for a moment only, or may have begun.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, r *runs.Report) { *i, r.Plan = in("b"), "" }},
-		"Installed": {reason: "It has installed its content, and counts as an apply.", run: object(), change: func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *runs.Report) {
+		"Same":   {reason: "Without a change, the run waits.", run: object()},
+		"Image":  {reason: "The image has changed.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { i.Execution.Image = "b" }, want: true},
+		"Inputs": {reason: "The inputs have changed.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: true},
+		"Early":  {reason: "A run without a plan is not revoked.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, r *runs.Report) { *i, r.Plan = in("b"), "" }},
+		"Installed": {reason: "A run that has installed its content is not revoked.", run: object(), change: func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *runs.Report) {
 			*i, run.Status.AtProvider.LastApply = in("b"), &common.Apply{ID: r.Run.ID}
 		}},
-		"Missing": {reason: "Nothing else can be started.", run: object(), err: errBoom},
+		"Missing": {reason: "With missing inputs, no other run can start.", run: object(), err: errBoom},
 		"MissingEdited": {
-			reason: "After an edit, what the object was before is not wanted.", run: object(), err: errBoom, want: true,
+			reason: "After an edit, a run with the former spec is revoked.", run: object(), err: errBoom, want: true,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) { run.Generation++ },
 		},
-		"MissingClosed": {reason: "Its window has closed, whatever is missing.", run: object(), err: errBoom, want: true, change: closes},
+		"MissingClosed": {reason: "Its window has closed, although inputs are missing.", run: object(), err: errBoom, want: true, change: closes},
 		"MissingRequested": {
-			reason: "It was asked for, outside of its window.", run: object(), err: errBoom,
+			reason: "A requested run does not need the window.", run: object(), err: errBoom,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *runs.Report) {
 				r.Run.Trigger = common.TriggerRequested
 				closes(run, nil, nil)
 			},
 		},
 		"MissingApproved": {
-			reason: "Its approval may be withdrawn, which cannot be told.", run: object(), err: errBoom, want: true,
+			reason: "With missing inputs, its approval may have been withdrawn.", run: object(), err: errBoom, want: true,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) {
 				run.Status.AtProvider.Approval = &common.ApprovalObservation{State: common.ApprovalApproved}
 			},
 		},
 		"MissingApplied": {
-			reason: "It is not the one that was approved.", run: object(), err: errBoom,
+			reason: "The approval was for an earlier run.", run: object(), err: errBoom,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) {
 				run.Status.AtProvider.Approval = &common.ApprovalObservation{State: common.ApprovalApplied}
 			},
 		},
 		"MissingEnded": {
-			reason: "What has ended cannot be revoked.", run: object(), err: errBoom,
+			reason: "An ended run cannot be revoked.", run: object(), err: errBoom,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *runs.Report) {
 				run.Generation++
 				r.Run.Phase = common.PhaseCanceled
 			},
 		},
 		"Requested": {
-			reason: "A request for a run is answered.", run: object(), want: true,
+			reason: "A request replaces the run.", run: object(), want: true,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *runs.Report) {
 				annotated(meta.AnnotationKeyReconcileRequestedAt, "now")(run)
 			},
 		},
 		"Undone": {
-			reason: "The inputs are again those that were applied.", run: object(annotated(common.AnnotationRunPolicy, "RunOnChange"), observed(common.AnsibleRunObservation{AppliedDigest: digestOf(t, in("b"))})),
+			reason: "The inputs are the applied ones again.", run: object(annotated(common.AnnotationRunPolicy, "RunOnChange"), observed(common.AnsibleRunObservation{AppliedDigest: digestOf(t, in("b"))})),
 			change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: true,
 		},
 		"Closed": {reason: "Its window has closed.", run: object(), want: true, change: closes},
 		"Dependents": {
-			reason: "While there is a run, what it has made is not watched.", run: object(annotated(common.AnnotationRunPolicy, "RunOnChange")),
+			reason: "Dependents are not watched during a run.", run: object(annotated(common.AnnotationRunPolicy, "RunOnChange")),
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *runs.Report) {
 				run.Status.AtProvider.AppliedDigest, r.Run.Trigger = digest, common.TriggerDependents
 			},
 		},
 		"Preview":         {reason: "A preview waits for its request.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.PreviewRequest+"1"))},
-		"PreviewChanged":  {reason: "It previews what would be applied now.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.PreviewRequest+"1")), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: true},
-		"Canceled":        {reason: "It was canceled.", run: object(), change: cancels, want: true},
-		"MissingCanceled": {reason: "That needs no inputs.", run: object(), err: errBoom, change: cancels},
+		"PreviewChanged":  {reason: "A preview with changed inputs is revoked.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.PreviewRequest+"1")), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { *i = in("b") }, want: true},
+		"Canceled":        {reason: "The run was canceled.", run: object(), change: cancels, want: true},
+		"MissingCanceled": {reason: "A cancellation needs no inputs.", run: object(), err: errBoom, change: cancels},
 		"Absent":          {reason: "A deletion goes on.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true}))},
-		"AbsentChanged":   {reason: "It has the inputs of now.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { i.Execution.Image = "b" }, want: true},
-		"AbsentMissing":   {reason: "It has its inputs.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), err: errBoom},
+		"AbsentChanged":   {reason: "A deletion with changed inputs is revoked.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *runs.Report) { i.Execution.Image = "b" }, want: true},
+		"AbsentMissing":   {reason: "A deletion with missing inputs goes on.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), err: errBoom},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, i := &fakePool{lasts: true}, in("a")
@@ -496,8 +496,8 @@ func TestDelete(t *testing.T) {
 	})
 }
 
-// TestFollow has a provider find a run in progress that has a Pod. It follows the run, and writes
-// nothing before it knows more.
+// TestFollow has a provider that finds a run in progress with a Pod. It follows the run, and does not change the status
+// before the first report.
 func TestFollow(t *testing.T) {
 	digest := digestOf(t, in("a"))
 	status := common.AnsibleRunObservation{
@@ -512,8 +512,8 @@ func TestFollow(t *testing.T) {
 		reason string
 		report *runs.Report
 	}{
-		"Attaching": {"Until the pool knows more, the status stays.", &runs.Report{Run: *status.LastRun, Attaching: true}},
-		"Stopping":  {"So it does if the pool follows no more runs: the next provider follows this one.", nil},
+		"Attaching": {"Before the first report, the status does not change.", &runs.Report{Run: *status.LastRun, Attaching: true}},
+		"Stopping":  {"If the pool is stopping, the status does not change: the next provider follows the run.", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &fakePool{report: tc.report}
@@ -539,7 +539,7 @@ func TestFollow(t *testing.T) {
 		})
 	}
 
-	// followed is what is followed of an object with another status.
+	// followed returns the followed run of an object with a status.
 	followed := func(change func(o *common.AnsibleRunObservation)) []runs.Run {
 		p, run := &fakePool{}, object(observed(*status.DeepCopy()))
 		change(run.Observation())

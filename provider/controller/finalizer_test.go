@@ -30,17 +30,17 @@ func TestRemoveFinalizer(t *testing.T) {
 		canceled bool
 	}{
 		"NoRun":    {reason: "An object without a run should go."},
-		"Finished": {reason: "An object whose run has ended should go.", report: report(common.ModeApply, common.PhaseSucceeded)},
+		"Finished": {reason: "An object with an ended run should go.", report: report(common.ModeApply, common.PhaseSucceeded)},
 		"Applying": {reason: "An object should stay until its content was applied.", report: report(common.ModeApply, common.PhaseRunning), want: errInProgress},
-		"Queued":   {reason: "An object that waits for its turn should wait no more, and go.", report: report(common.ModeApply, common.PhaseQueued)},
+		"Queued":   {reason: "An object with a waiting run should go.", report: report(common.ModeApply, common.PhaseQueued)},
 		"Stopping": {
-			reason: "An object whose run goes on without a provider should stay, also when this provider stops, and follows none any more.",
+			reason: "An object with a run that outlives the provider should stay, also when this provider is stopping.",
 			last:   &common.Run{ID: "1", Phase: common.PhaseRunning, StartTime: at(0), Pod: &common.PodReference{Name: "ansiblerun-1"}},
 			want:   errInProgress,
 		},
-		"Ended":          {reason: "An object whose last run has a result should go.", last: &common.Run{ID: "1", Phase: common.PhaseFailed, StartTime: at(0), Pod: &common.PodReference{Name: "ansiblerun-1"}}},
+		"Ended":          {reason: "An object with a recorded end of its run should go.", last: &common.Run{ID: "1", Phase: common.PhaseFailed, StartTime: at(0), Pod: &common.PodReference{Name: "ansiblerun-1"}}},
 		"Canceled":       {reason: "The run for which an object stays may be canceled.", report: report(common.ModeApply, common.PhaseRunning), cancel: "1", want: errInProgress, canceled: true},
-		"CanceledBefore": {reason: "That of another run was.", report: report(common.ModeApply, common.PhaseRunning), cancel: "0", want: errInProgress},
+		"CanceledBefore": {reason: "The cancellation of another run has no effect.", report: report(common.ModeApply, common.PhaseRunning), cancel: "0", want: errInProgress},
 		"Checking":       {reason: "The result of a check is not needed any more.", report: report(common.ModeCheck, common.PhaseRunning), want: errInProgress, canceled: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// forgetful notes what it is to forget.
+// forgetful records the calls of Forget.
 type forgetful struct {
 	Dependents
 

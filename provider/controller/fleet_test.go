@@ -32,8 +32,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// A fleet of objects with the runtime's reconciler and a pool with one place, in a
-// time of its own. A run takes until it is told to end.
+// A fleet has objects, the reconciler of crossplane-runtime, and a pool with one place, in a
+// synctest bubble. A run goes on until the test ends it.
 type fleet struct {
 	t          *testing.T
 	kube       client.Client
@@ -42,7 +42,7 @@ type fleet struct {
 	changes    handler.EventHandler
 	names      []types.NamespacedName
 
-	// playbook that all objects run. Installing has the first of them wait for its content.
+	// playbook of all objects. With installing, the first object waits for its content.
 	playbook   string
 	installing bool
 	end        chan struct{}
@@ -50,9 +50,9 @@ type fleet struct {
 	mu    sync.Mutex
 	woken map[types.NamespacedName]bool
 	ids   int
-	// ran are the playbooks of the runs that have begun.
+	// ran has the playbooks of the runs that have begun.
 	ran []string
-	// writes of objects, and of what: "object" or "status".
+	// writes has the writes: "object" or "status".
 	writes []string
 }
 
@@ -68,7 +68,7 @@ func (f *fleet) counted() interceptor.Funcs {
 			was := f.get(client.ObjectKeyFromObject(o))
 			err := c.SubResource(sub).Update(ctx, o, os...)
 
-			// The API server does not write what it has.
+			// The API server does not write an unchanged object.
 			now := f.get(client.ObjectKeyFromObject(o))
 			if now.ResourceVersion = was.ResourceVersion; !cmp.Equal(was, now) {
 				f.writes = append(f.writes, sub)
@@ -98,7 +98,7 @@ func newFleet(t *testing.T, size int) *fleet {
 	return f
 }
 
-// start a provider.
+// start starts a provider.
 func (f *fleet) start() {
 	f.pool = pool.New(map[common.Place]pool.Place{common.PlaceProvider: {
 		Execute: f.execute, Await: f.await, Runs: 1, PerTenant: 1,
@@ -113,7 +113,7 @@ func (f *fleet) start() {
 	f.reconciler = fresh{connector: c, runtime: runtimeOf(f.kube, c)}
 }
 
-// await the content of an object.
+// await waits for the content of an object.
 func (f *fleet) await(uid types.UID, _ content.Request, _ func()) (ended bool, err error) {
 	return !f.installing || uid != "0", nil
 }
@@ -139,7 +139,7 @@ func (f *fleet) wake(name types.NamespacedName, after time.Duration) {
 	f.woken[name] = true
 }
 
-// execute a run.
+// execute executes a run.
 func (f *fleet) execute(ctx context.Context, run runs.Run, w runs.Watch) runs.Report {
 	if run.Begun != nil {
 		r := run.Report()
@@ -167,7 +167,7 @@ func (f *fleet) execute(ctx context.Context, run runs.Run, w runs.Watch) runs.Re
 	return r
 }
 
-// reconcile objects. One that comes to show that a run begins is woken.
+// reconcile reconciles objects. An object with a new start time in its status is woken.
 func (f *fleet) reconcile(names ...types.NamespacedName) {
 	f.t.Helper()
 
@@ -227,8 +227,8 @@ func (f *fleet) update(n types.NamespacedName, fn func(r *v1alpha1.AnsibleRun)) 
 	f.wake(n, 0)
 }
 
-// TestDrain stops a provider with one run in progress and others that wait: the
-// result of the one is recorded, and nothing about the others is touched.
+// TestDrain stops a provider with one run in progress and others that wait: the result of the run is recorded, and the
+// objects of the others do not change.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 5)
@@ -282,7 +282,7 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// TestKilled has a provider end in the middle of a run. The next one says so, and carries it out again.
+// TestKilled ends a provider during a run. The next provider records that, and repeats the run.
 func TestKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 1)
@@ -307,7 +307,7 @@ func TestKilled(t *testing.T) {
 		time.Sleep(2 * lifecycle.FirstBackoff)
 
 		if o := status(); o.LastRun.Phase.Finished() || len(f.ran) != 2 {
-			t.Errorf("It should be carried out again, got %+v, %q", o.LastRun, f.ran)
+			t.Errorf("The run should be repeated, got %+v, %q", o.LastRun, f.ran)
 		}
 
 		f.pool.Stop(canceled(t))
@@ -324,8 +324,8 @@ func canceled(t *testing.T) context.Context {
 	return ctx
 }
 
-// TestStopShown stops a provider when a status shows that a run is about to begin. It never does, and the status says
-// so before the provider ends.
+// TestStopShown stops a provider when a status has the start time of a run that has not begun. The run does not begin,
+// and the status is set back before the provider ends.
 func TestStopShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 1)
@@ -343,7 +343,7 @@ func TestStopShown(t *testing.T) {
 		f.settle()
 
 		if last := f.get(f.names[0]).Status.AtProvider.LastRun; last.StartTime != nil || f.pool.Unrecorded() > 0 || len(f.ran) > 0 {
-			t.Errorf("It should wait: %+v, unrecorded %d, ran %q", last, f.pool.Unrecorded(), f.ran)
+			t.Errorf("The run should wait: %+v, unrecorded %d, ran %q", last, f.pool.Unrecorded(), f.ran)
 		}
 	})
 }
@@ -366,23 +366,23 @@ func TestWrites(t *testing.T) {
 			t.Fatalf("The object should be applied, and is %s", p)
 		}
 
-		// It is claimed, its run begins, and ends.
+		// The finalizer, the start and the end of the run.
 		if diff := cmp.Diff([]string{"object", "status", "status"}, f.writes); diff != "" {
-			t.Errorf("A short first run should be written with no more than that: -want, +got:\n%s", diff)
+			t.Errorf("A short first run should need no more writes: -want, +got:\n%s", diff)
 		}
 
 		f.pool.Stop(t.Context())
 	})
 }
 
-// TestInstalling has an object wait for its content, and others not for that.
+// TestInstalling has an object that waits for its content, and others that do not wait for it.
 func TestInstalling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 2)
 		f.installing = true
 		f.reconcile(f.names...)
 		f.settle()
-		time.Sleep(time.Minute) // What lasts is told.
+		time.Sleep(time.Minute) // After this time, the phase is in the status.
 		f.settle()
 
 		r := f.get(f.names[0]).Status.AtProvider
@@ -415,30 +415,30 @@ func TestInstalling(t *testing.T) {
 	})
 }
 
-// TestDecidedAnew changes what a run depends on while it waits for its turn.
+// TestDecidedAnew changes objects with waiting runs.
 func TestDecidedAnew(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		change func(f *fleet, second types.NamespacedName)
 		ran    []string
 	}{
-		"Inputs": {reason: "What runs should be what is wanted when the run begins.", change: func(f *fleet, _ types.NamespacedName) { f.playbook = "two" }, ran: []string{"one", "two", "two"}},
+		"Inputs": {reason: "The run should have the inputs at its beginning.", change: func(f *fleet, _ types.NamespacedName) { f.playbook = "two" }, ran: []string{"one", "two", "two"}},
 		"Invalid": {
-			reason: "Inputs that cannot be run any more should not be, and keep no object waiting.",
+			reason: "An object with invalid inputs should not run, and not block others.",
 			change: func(f *fleet, n types.NamespacedName) {
 				f.update(n, annotated(common.AnnotationRunPolicy, "None"))
 			},
 			ran: []string{"one", "one"},
 		},
 		"Paused": {
-			reason: "An object that came to be paused should keep no object waiting.",
+			reason: "A paused object should not block others.",
 			change: func(f *fleet, n types.NamespacedName) {
 				f.update(n, func(r *v1alpha1.AnsibleRun) { r.SetManagementPolicies(xpv2.ManagementPolicies{}) })
 			},
 			ran: []string{"one", "one"},
 		},
 		"Held": {
-			reason: "So should one that is deleted, and that others do not let go.",
+			reason: "A deleted object with other finalizers should not block others.",
 			change: func(f *fleet, n types.NamespacedName) {
 				f.update(n, func(r *v1alpha1.AnsibleRun) { r.SetFinalizers(append(r.GetFinalizers(), "example.org/other")) })
 

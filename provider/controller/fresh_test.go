@@ -22,22 +22,22 @@ func TestFresh(t *testing.T) {
 
 	for name, tc := range map[string]struct {
 		reason string
-		// written are the versions that writes of the status led to, and cached is the one that the cache shows.
+		// written are the versions after writes of the status, and cached is the version in the cache.
 		written []string
 		cached  string
 		cache   error
-		// after is how long ago the status was written.
+		// after is the time since the last write.
 		after time.Duration
 		want  bool
 	}{
 		"NeverWritten": {reason: "An object whose status was not written should be reconciled.", cached: "8", want: true},
 		"Behind":       {reason: "An object should wait until the cache shows its status.", written: []string{"9", "11"}, cached: "9"},
 		"Longer":       {reason: "Versions are numbers.", written: []string{"10"}, cached: "9"},
-		"Shown":        {reason: "An object whose status is shown should be reconciled.", written: []string{"9", "11"}, cached: "11", want: true},
+		"Shown":        {reason: "An object with its last status in the cache should be reconciled.", written: []string{"9", "11"}, cached: "11", want: true},
 		"Changed":      {reason: "An object that others have changed since should be reconciled.", written: []string{"9"}, cached: "12", want: true},
-		"Gone":         {reason: "Of an object that is gone nothing else will be shown.", written: []string{"9"}, cache: gone, want: true},
-		"Restored":     {reason: "An API server that was restored may count from a smaller number.", written: []string{"900"}, cached: "12", after: staleFor, want: true},
-		"NoNumber":     {reason: "Versions that cannot be compared should hold nothing up.", written: []string{"later"}, cached: "9", want: true},
+		"Gone":         {reason: "An object that is gone should be reconciled.", written: []string{"9"}, cache: gone, want: true},
+		"Restored":     {reason: "A restored API server may have smaller versions.", written: []string{"900"}, cached: "12", after: staleFor, want: true},
+		"NoNumber":     {reason: "Versions that cannot be compared should not delay a reconcile.", written: []string{"later"}, cached: "9", want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestFresh(t *testing.T) {
 				}
 
 				if tc.want == (result.RequeueAfter > 0) {
-					t.Errorf("%s\nAn object should be looked at again if it has to wait: after %s", tc.reason, result.RequeueAfter)
+					t.Errorf("%s\nA delayed object should be reconciled again: after %s", tc.reason, result.RequeueAfter)
 				}
 
 				if left := len(s.written) > 0; left == tc.want {

@@ -15,10 +15,10 @@ func TestStartedCheck(t *testing.T) {
 		results []error
 		ready   bool
 	}{
-		"StandsBy":    {reason: "A replica that another one leads should be ready, or a rollout would wait for it for ever.", elected: make(chan struct{}), ready: true},
+		"StandsBy":    {reason: "A replica that is not the leader should be ready, or a rollout would wait for ever.", elected: make(chan struct{}), ready: true},
 		"NoneStarted": {reason: "A provider that reconciles nothing should not be ready.", elected: closed},
-		"Started":     {reason: "One kind that is reconciled should do.", elected: closed, results: []error{nil}, ready: true},
-		"OneFailed":   {reason: "A controller that cannot start should be noticed.", elected: closed, results: []error{nil, errors.New("no")}},
+		"Started":     {reason: "One started controller should be enough.", elected: closed, results: []error{nil}, ready: true},
+		"OneFailed":   {reason: "A controller that cannot start should be an error.", elected: closed, results: []error{nil, errors.New("no")}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

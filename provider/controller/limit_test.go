@@ -18,8 +18,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestLimited has thousands of objects fail all the time, more often than the limiter
-// allows, and looks how many of them go before one that has news.
+// TestLimited has thousands of objects that fail continuously, more often than the limiter
+// allows, and counts the reconciles before one of an object with news.
 func TestLimited(t *testing.T) {
 	const (
 		workers = 10
@@ -76,7 +76,7 @@ func TestLimited(t *testing.T) {
 		q.wake(news.NamespacedName, 0)
 
 		if others := <-heard; others > 2*workers {
-			t.Errorf("What has news should be reconciled at once, not after %d others", others)
+			t.Errorf("An object with news should be reconciled at once, not after %d others", others)
 		}
 
 		pq.ShutDown()

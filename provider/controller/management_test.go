@@ -24,7 +24,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// instant is a world in which runs end as soon as they begin.
+// instant is a world in which runs end at once.
 type instant struct {
 	*world
 
@@ -43,7 +43,7 @@ func newInstant(t *testing.T, run common.AnsibleRun) *instant {
 	return w
 }
 
-// run carries a run out at once.
+// run executes a run at once.
 func (w *instant) run(j runs.Run) {
 	r := w.pool.report
 	r.Run.CompletionTime = r.Run.StartTime
@@ -79,7 +79,7 @@ func (w *instant) reconcile() {
 	}
 }
 
-// settle until nothing happens any more, and say what was run.
+// settle reconciles until nothing changes, and returns the runs.
 func (w *instant) settle() string {
 	w.t.Helper()
 
@@ -97,10 +97,10 @@ func (w *instant) settle() string {
 	return ran
 }
 
-// later is when the next poll is due.
+// later advances the time to the next poll.
 func (w *instant) later() { w.now = w.now.Add(20 * time.Minute) }
 
-// edit the spec of the object.
+// edit changes the spec of the object.
 func (w *instant) edit(fn func(p *common.AnsibleRunParameters)) {
 	w.t.Helper()
 	w.update(func(run common.AnsibleRun) {
@@ -109,14 +109,14 @@ func (w *instant) edit(fn func(p *common.AnsibleRunParameters)) {
 	})
 }
 
-// change the inputs.
+// change changes the inputs.
 func (w *instant) change() {
 	w.t.Helper()
 	w.wanted += "+"
 	w.edit(func(*common.AnsibleRunParameters) {})
 }
 
-// remove the object, and say what was run, and whether the object went.
+// remove deletes the object, and returns the runs, and whether the object is gone.
 func (w *instant) remove() string {
 	w.t.Helper()
 	w.delete()
@@ -129,7 +129,7 @@ func (w *instant) remove() string {
 	return ran + " stays"
 }
 
-// managedFully is an object that the provider may do everything with.
+// managedFully is an object with all management policies.
 func managedFully(r *v1alpha1.AnsibleRun) { r.SetManagementPolicies(managementPolicies()["*"]) }
 
 // sets of actions that the runtime supports.
@@ -264,8 +264,8 @@ func TestManagementPolicies(t *testing.T) {
 // the start has no finalizer.
 func withFinalizer(r *v1alpha1.AnsibleRun) { r.SetFinalizers([]string{managed.FinalizerName}) }
 
-// A move is something that happens to an object, and what follows: what is run, and the reason of Ready, or of
-// Deletable while the object is deleted.
+// A move is an event of an object, and its effect: the runs, and the reason of Ready, or of Deletable while the object
+// is deleted.
 type move struct {
 	do   func(w *instant)
 	want string
@@ -281,14 +281,14 @@ func asked(token string) func(*instant) {
 	return func(w *instant) { w.annotate(meta.AnnotationKeyReconcileRequestedAt, token) }
 }
 
-// onDelete says what deletion does.
+// onDelete sets onDelete.
 func onDelete(p common.DeletePolicy) func(*instant) {
 	return func(w *instant) {
 		w.edit(func(s *common.AnsibleRunParameters) { s.OnDelete = &common.OnDelete{Policy: p} })
 	}
 }
 
-// failing has runs fail that change something, or not any more, when something happens.
+// failing makes applies fail, or succeed again, and then acts.
 func failing(is bool, do func(*instant)) func(*instant) {
 	return func(w *instant) {
 		w.fails = is
@@ -296,7 +296,7 @@ func failing(is bool, do func(*instant)) func(*instant) {
 	}
 }
 
-// A life is an object and all that happens to it.
+// A life is an object and its moves.
 type life struct {
 	reason string
 	run    common.AnsibleRun
@@ -312,19 +312,19 @@ func TestLives(t *testing.T) {
 			return object(append(os, annotated(common.AnnotationRunPolicy, string(policy)), managedFully, withFinalizer)...)
 		}
 
-		lives["Kept/"+string(policy)] = life{"What deletion does is no input. What is kept stays.", under(), []move{
+		lives["Kept/"+string(policy)] = life{"onDelete is not an input of the apply. With Keep, the target stays.", under(), []move{
 			{created, check + "apply, Available"}, {onDelete(common.DeleteKeep), "-, Available"}, {deleted, "-, gone"},
 		}}
 		adopted := under(annotated(common.AnnotationAdopt, "true"), annotated(meta.AnnotationKeyReconcileRequestedAt, "before"))
-		lives["Adopted/"+string(policy)] = life{"What is adopted is ready without a run, changed as other objects are, and removed.", adopted, []move{
+		lives["Adopted/"+string(policy)] = life{"An adopted object is ready without a run, and changed and removed as others.", adopted, []move{
 			{created, "-, Available"}, {changed, check + "apply, Available"}, {deleted, "absent, gone"},
 		}}
 		lives["Retried/"+string(policy)] = life{
-			"What fails is tried as often as it may be, and again when something else is wanted, or the same by request.",
+			"A failed apply is retried up to the limit, and again after a change or a request.",
 			under(func(r *v1alpha1.AnsibleRun) { r.Spec.ForProvider.RetryLimit = new(int32(2)) }),
 			[]move{
 				{failing(true, created), check + "fail, RunFailed"},
-				{created, "-, RunFailed"}, // Its back-off is not over.
+				{created, "-, RunFailed"}, // During the back-off.
 				{func(w *instant) { w.now = w.now.Add(lifecycle.FirstBackoff) }, "fail, RetriesExhausted"},
 				{later, "-, RetriesExhausted"},
 				{func(w *instant) {
@@ -356,7 +356,7 @@ func TestLives(t *testing.T) {
 	paused := func(is string) func(*instant) {
 		return func(w *instant) { w.annotate(meta.AnnotationKeyReconciliationPaused, is) }
 	}
-	lives["Paused"] = life{"What ends while the object is paused is known afterwards, and not run again.", object(managedFully), []move{
+	lives["Paused"] = life{"A run that ends while the object is paused is recorded afterwards, and not repeated.", object(managedFully), []move{
 		{func(w *instant) {
 			w.reconcile()
 			w.reconcile() // It begins.
@@ -364,7 +364,7 @@ func TestLives(t *testing.T) {
 		}, "apply, Running"},
 		{paused("false"), "-, Available"},
 	}}
-	lives["Aware"] = life{"What deletion does is said, without another run.", object(withFinalizer, managedFully), []move{
+	lives["Aware"] = life{"onDelete changes the condition without another run.", object(withFinalizer, managedFully), []move{
 		{created, "apply, Available"},
 		{func(w *instant) {
 			w.object.SetConditions(common.StateIgnored(nil))
@@ -415,10 +415,10 @@ func TestLives(t *testing.T) {
 		was    func(*v1alpha1.AnsibleRun)
 		want   string
 	}{
-		"Annotations": {"Annotations come along.", annotated(pending, "2026-01-01T00:00:00Z"), "-, gone"},
-		"Status":      {"So may the status of the object that was backed up.", of("former"), "-, gone"},
-		"Adopt":       {"An object that is deleted is not adopted any more.", annotated(common.AnnotationAdopt, "true"), "-, gone"},
-		"Own":         {"Its own status tells what it has made.", of("uid"), "absent, gone"},
+		"Annotations": {"A restore brings annotations of the former object.", annotated(pending, "2026-01-01T00:00:00Z"), "-, gone"},
+		"Status":      {"A restore may bring the status of the former object.", of("former"), "-, gone"},
+		"Adopt":       {"A deleted object is not adopted.", annotated(common.AnnotationAdopt, "true"), "-, gone"},
+		"Own":         {"Its own status shows that it was applied.", of("uid"), "absent, gone"},
 	} {
 		run := object(withFinalizer, annotated(succeeded, "2026-01-01T00:00:01Z"), annotated(meta.AnnotationKeyExternalName, "run"), tc.was, managedFully)
 		lives["Restored/"+name] = life{tc.reason, run, []move{{deleted, tc.want}}}

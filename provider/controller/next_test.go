@@ -23,9 +23,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// TestNext takes objects through one reconcile of the runtime, which says when the next one follows.
+// TestNext tests the time of the next reconcile after one reconcile.
 func TestNext(t *testing.T) {
-	const soon = time.Second // The rate limiter of the queue knows when.
+	const soon = time.Second // The rate limiter of the queue sets the time.
 
 	digest := digestOf(t, in("one"))
 	conflict := kerrors.NewConflict(schema.GroupResource{}, "run", errBoom)
@@ -42,41 +42,41 @@ func TestNext(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		run    *v1alpha1.AnsibleRun
-		// due is when its content is to be resolved again.
+		// due is the time at which the content must be resolved again.
 		due  *metav1.Time
 		poll time.Duration
 		// report of the pool.
 		report *runs.Report
-		// err of the inputs, of what is written to the status, and of the Secret.
+		// err is the error of the inputs, written that of the status, and secret that of the Secret.
 		err, written, secret error
 
 		want     time.Duration
 		priority int
 	}{
-		"Polled":         {reason: "Nothing else is due.", run: object(observed(applied)), want: 10 * time.Minute, priority: handler.LowPriority},
-		"Due":            {reason: "Content is to be resolved again.", run: object(observed(applied)), due: at(4 * time.Minute), want: 4 * time.Minute, priority: handler.LowPriority},
-		"DueLater":       {reason: "A poll is due before.", run: object(observed(applied)), due: at(time.Hour), want: 10 * time.Minute, priority: handler.LowPriority},
-		"Expires":        {reason: "Output is to go.", run: object(observed(kept), annotated(common.AnnotationKeepOutput, "2m")), want: 2 * time.Minute, priority: handler.LowPriority},
-		"Unwatched":      {"Its output is to go, too, when it is not watched any more.", object(observed(applied), watches), nil, 0, nil, nil, nil, nil, 3 * time.Minute, handler.LowPriority},
-		"Watched":        {"Its output is saved again.", object(watches), nil, 0, running, nil, nil, nil, liveEvery, handler.LowPriority},
+		"Polled":         {reason: "The next poll is due.", run: object(observed(applied)), want: 10 * time.Minute, priority: handler.LowPriority},
+		"Due":            {reason: "Content must be resolved again.", run: object(observed(applied)), due: at(4 * time.Minute), want: 4 * time.Minute, priority: handler.LowPriority},
+		"DueLater":       {reason: "A poll is due before the content.", run: object(observed(applied)), due: at(time.Hour), want: 10 * time.Minute, priority: handler.LowPriority},
+		"Expires":        {reason: "Kept output expires.", run: object(observed(kept), annotated(common.AnnotationKeepOutput, "2m")), want: 2 * time.Minute, priority: handler.LowPriority},
+		"Unwatched":      {"Output that is not watched any more is deleted.", object(observed(applied), watches), nil, 0, nil, nil, nil, nil, 3 * time.Minute, handler.LowPriority},
+		"Watched":        {"The output of a watched run is saved again.", object(watches), nil, 0, running, nil, nil, nil, liveEvery, handler.LowPriority},
 		"WatchedMissing": {"That needs no inputs.", object(watches), nil, 0, running, errBoom, nil, nil, liveEvery, handler.LowPriority},
-		"InProgress":     {reason: "The pool tells when it ends.", run: object(), report: running, want: 10 * time.Minute, priority: newsPriority},
+		"InProgress":     {reason: "The pool wakes the object at the end of the run.", run: object(), report: running, want: 10 * time.Minute, priority: newsPriority},
 		"Ended": {
-			reason: "Its result is to be recorded.", run: object(), want: time.Second, priority: newsPriority,
+			reason: "The result of the run must be recorded.", run: object(), want: time.Second, priority: newsPriority,
 			report: &runs.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, Phase: common.PhaseSucceeded, StartTime: at(0), CompletionTime: at(0)}},
 		},
 		"Failed": {
-			reason: "The next attempt follows then, and no look before.", want: 7 * time.Minute, priority: newsPriority,
+			reason: "The next reconcile is at the next attempt.", want: 7 * time.Minute, priority: newsPriority,
 			run: object(observed(common.AnsibleRunObservation{LastApply: &common.Apply{
 				ID: "1", State: common.StatePresent, Result: common.PhaseFailed, InputsDigest: digest, Attempts: 1, CompletionTime: at(0), NextRetryTime: at(7 * time.Minute),
 			}})),
 		},
-		"Missing":    {reason: "It is told when that appears.", run: object(), err: missing, want: 10 * time.Minute, priority: handler.LowPriority},
-		"ShortPoll":  {reason: "It should not be tried more often than others that fail.", run: object(), err: missing, poll: time.Second, want: time.Minute, priority: handler.LowPriority},
-		"NotWritten": {reason: "Its status should be written soon.", run: object(), err: missing, written: conflict, want: soon},
-		"Refused":    {reason: "So should one that is refused.", run: object(observed(applied)), written: conflict, want: soon},
-		"Other":      {reason: "Whatever else fails should be tried again.", run: object(), err: errBoom, want: soon},
-		"NoSecret":   {reason: "So should a Secret that cannot be made.", run: object(observed(applied)), secret: errBoom, want: soon},
+		"Missing":    {reason: "A watch reports missing inputs.", run: object(), err: missing, want: 10 * time.Minute, priority: handler.LowPriority},
+		"ShortPoll":  {reason: "A short poll interval should not increase retries for missing inputs.", run: object(), err: missing, poll: time.Second, want: time.Minute, priority: handler.LowPriority},
+		"NotWritten": {reason: "After a conflict, the object should be retried soon.", run: object(), err: missing, written: conflict, want: soon},
+		"Refused":    {reason: "A refused status should be retried soon.", run: object(observed(applied)), written: conflict, want: soon},
+		"Other":      {reason: "Other errors should be retried soon.", run: object(), err: errBoom, want: soon},
+		"NoSecret":   {reason: "A Secret that cannot be written should be retried soon.", run: object(observed(applied)), secret: errBoom, want: soon},
 	} {
 		t.Run(name, func(t *testing.T) {
 			managedFully(tc.run)

@@ -30,11 +30,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// ownerOperation is what core calls itself when it applies what an Operation
-// desires, before its uid.
+// ownerOperation is the prefix of the field manager with which Crossplane applies the desired state of an Operation,
+// followed by the UID of the Operation.
 const ownerOperation = "ops.crossplane.io/operation/"
 
-// TestOperations applies to real API servers what core does for Operations, one after
+// TestOperations applies the desired state of Operations to real API servers, one after
 // another, and reconciles.
 func TestOperations(t *testing.T) {
 	needs.APIServer(t)
@@ -66,12 +66,12 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// A target of Operations.
+// A target is an object that Operations change.
 type target struct {
 	*testing.T
 
 	live client.WithWatch
-	// onRead is called when the object was read to be settled.
+	// onRead is called when settle has read the object.
 	onRead  func()
 	key     types.NamespacedName
 	pool    *fakePool
@@ -81,7 +81,7 @@ type target struct {
 	applied int
 }
 
-// newTarget that reconciles with a client that, like the cache, returns no managed fields.
+// newTarget returns a target. Its client returns no managed fields, like the cache.
 func newTarget(t *testing.T, live client.WithWatch, name string) *target {
 	t.Helper()
 
@@ -115,7 +115,7 @@ func newTarget(t *testing.T, live client.WithWatch, name string) *target {
 	return w
 }
 
-// ofObject resolves objects to what is in themselves.
+// ofObject resolves objects to their own parameters.
 type ofObject struct{}
 
 func (ofObject) Resolve(_ context.Context, run common.AnsibleRun) (inputs.Inputs, error) {
@@ -125,7 +125,7 @@ func (ofObject) Resolve(_ context.Context, run common.AnsibleRun) (inputs.Inputs
 
 func (ofObject) PodNamespace(context.Context, common.AnsibleRun) (string, error) { return "", nil }
 
-// apply what an Operation desires: metadata and spec, as YAML.
+// apply applies the desired state of an Operation: metadata and spec, as YAML.
 func (w *target) apply(operation, desired string) {
 	w.Helper()
 
@@ -143,7 +143,7 @@ func (w *target) apply(operation, desired string) {
 	}
 }
 
-// patch the object as others do.
+// patch patches the object like other clients.
 func (w *target) patch(owner, patch string) {
 	w.Helper()
 
@@ -161,7 +161,7 @@ func (w *target) object() *unstructured.Unstructured {
 	return u
 }
 
-// reconcile until nothing happens any more; all runs succeed.
+// reconcile reconciles until nothing changes; all runs succeed.
 func (w *target) reconcile() {
 	w.Helper()
 
@@ -192,7 +192,7 @@ func (w *target) answers(want string) {
 	}
 }
 
-// ran fails unless there were so many runs.
+// ran compares the number of runs.
 func (w *target) ran(want int) {
 	w.Helper()
 
@@ -201,7 +201,7 @@ func (w *target) ran(want int) {
 	}
 }
 
-// says fails unless these are the labels, the annotations that are not Crossplane's
+// says compares the labels, the annotations that are not Crossplane's
 // and the spec, as YAML.
 func (w *target) says(want string) {
 	w.Helper()
@@ -214,7 +214,7 @@ func (w *target) says(want string) {
 	w.compare(want, got)
 }
 
-// owners of the object: the field managers that apply it.
+// owners returns the field managers that apply the object.
 func (w *target) owners() []string {
 	var names []string
 
@@ -274,8 +274,8 @@ spec:
 	w.compare(`["`+ownerOperation+`second"]`, w.owners())
 }
 
-// Core tries an Operation again as a whole, when another of its resources could not be
-// applied.
+// runsOnceForEach has an Operation that Crossplane retries as a whole, because another of its resources could not
+// be applied.
 func runsOnceForEach(w *target) {
 	const desired = `{metadata: {labels: {shop: a}}, spec: {forProvider: {role: acme.shop.backup, vars: {a: 1}}}}`
 
@@ -311,12 +311,12 @@ spec:
 
 	for _, e := range before {
 		if e.Manager == "kubectl-edit" && !slices.ContainsFunc(w.object().GetManagedFields(), func(now metav1.ManagedFieldsEntry) bool { return cmp.Equal(e, now) }) {
-			w.Error("what others manage should stay as it is")
+			w.Error("fields of other managers should not change")
 		}
 	}
 }
 
-// The next Operation may come between two looks at the object.
+// appliedWhileReconciled has an Operation that applies the object between two reads.
 func appliedWhileReconciled(w *target) {
 	w.apply("first", `{spec: {forProvider: {role: acme.shop.backup}}}`)
 	w.reconcile()
@@ -327,7 +327,7 @@ func appliedWhileReconciled(w *target) {
 	}
 
 	if w.pool.report != nil {
-		w.Error("nothing should be started before the object was settled")
+		w.Error("no run should start before the object was settled")
 	}
 
 	w.reconcile()
@@ -358,7 +358,7 @@ func requestOfNoOperation(w *target) {
 	w.answers("mine")
 }
 
-// Not every Operation is seen at once, and every other one pauses the object.
+// staysSmall has Operations that are not all seen. Every other one pauses the object.
 func staysSmall(w *target) {
 	what := []string{"role: acme.shop.a", "playbook: acme.shop.b", "roles: [acme.shop.c]", "playbooks: [acme.shop.d]"}
 

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// fakeOutputs remembers what it is told.
+// fakeOutputs records its calls.
 type fakeOutputs struct {
 	err     error
 	kept    []string
@@ -46,7 +46,7 @@ func (k *fakeOutputs) Delete(context.Context, common.AnsibleRun, schema.GroupVer
 	return k.err
 }
 
-// reasons of events.
+// reasons are the reasons of events.
 type reasons []event.Reason
 
 func (r *reasons) Event(_ runtime.Object, e event.Event) { *r = append(*r, e.Reason) }
@@ -95,34 +95,34 @@ func TestKeepOutput(t *testing.T) {
 		report *runs.Report
 		err    error
 
-		// saved and dropped are what the store is told.
+		// saved and dropped are the calls of the store.
 		saved   bool
 		dropped int
 		status  *common.KeptOutput
 		events  reasons
 	}{
 		"NotWanted":        {"Output should be kept only on request.", object(), done("text"), nil, false, 0, nil, nil},
-		"InProgress":       {"What was kept should stay until there is something new.", object(wanted, keeps("0")), ran(common.PhaseRunning, ""), nil, false, 0, kept("0"), nil},
+		"InProgress":       {"Kept output should stay until there is new output.", object(wanted, keeps("0")), ran(common.PhaseRunning, ""), nil, false, 0, kept("0"), nil},
 		"Ended":            {"The output of a run that has ended should be kept.", object(wanted, keeps("0")), ran(common.PhaseFailed, "text"), nil, true, 0, kept("1"), nil},
-		"Kept":             {"It should be kept once.", object(wanted, keeps("1"), recorded), done("text"), nil, false, 0, kept("1"), nil},
-		"SecondTry":        {"What could not be kept before should be kept before the result is forgotten.", object(wanted, recorded), done("text"), nil, true, 0, kept("1"), nil},
-		"AskedForTooLate":  {"A run that was in progress when its output was asked for has none.", object(wanted), done(""), nil, false, 0, nil, nil},
-		"Failed":           {"A run that displayed nothing because it failed early should say so.", object(wanted), ran(common.PhaseFailed, ""), nil, true, 0, kept("1"), nil},
-		"CannotKeep":       {"That output cannot be kept should be told, and leave what was kept before.", object(wanted, keeps("0")), done("text"), errBoom, false, 0, kept("0"), cannot},
-		"Lasting":          {"What is kept for a time should stay until then.", object(wantedFor("24h"), keptAt("1"), recorded), done(""), nil, false, 0, keptSince("1"), nil},
-		"Expired":          {"It should go when its time is over.", object(wantedFor("1h"), keptAt("1"), recorded), done(""), nil, false, 1, nil, nil},
-		"Renewed":          {"The output of the next run should take its place.", object(wantedFor("1h"), keptAt("0")), done("text"), nil, true, 0, kept("1"), nil},
-		"NoTime":           {"What is no time should keep nothing.", object(wantedFor("-1h"), keptAt("1"), recorded), done(""), nil, false, 1, nil, nil},
-		"NotWantedAnyMore": {"What is kept should be dropped when it is not wanted any more.", object(keeps("1")), nil, nil, false, 1, nil, nil},
-		"Live":             {"What a watched run has displayed so far should be there, and the end of it be kept after that.", object(watches, keeps("0")), shows(common.PhaseRunning, "PLAY"), nil, true, 0, kept("0"), nil},
-		"LiveFirst":        {"Clients should find where that is.", object(watches), shows(common.PhaseRunning, ""), nil, false, 0, kept(""), nil},
-		"LiveEnded":        {"A run that has ended should show its end.", object(watches), done("text"), nil, true, 0, kept("1"), nil},
-		"LiveUnwatched":    {"What is not watched any more should go.", object(keeps("")), shows(common.PhaseRunning, "PLAY"), nil, false, 1, nil, nil},
-		"LiveUntil":        {"Nor what was watched until now.", object(watchesUntil(0), keeps("")), shows(common.PhaseRunning, "PLAY"), nil, false, 1, nil, nil},
+		"Kept":             {"The output of a run should be kept once.", object(wanted, keeps("1"), recorded), done("text"), nil, false, 0, kept("1"), nil},
+		"SecondTry":        {"Output that could not be kept should be kept before the result is forgotten.", object(wanted, recorded), done("text"), nil, true, 0, kept("1"), nil},
+		"AskedForTooLate":  {"A run that was in progress when its output was requested has no output.", object(wanted), done(""), nil, false, 0, nil, nil},
+		"Failed":           {"The empty output of a run that failed early should be kept.", object(wanted), ran(common.PhaseFailed, ""), nil, true, 0, kept("1"), nil},
+		"CannotKeep":       {"An error should lead to an event, and not change the kept output.", object(wanted, keeps("0")), done("text"), errBoom, false, 0, kept("0"), cannot},
+		"Lasting":          {"Output that is kept for a time should stay until then.", object(wantedFor("24h"), keptAt("1"), recorded), done(""), nil, false, 0, keptSince("1"), nil},
+		"Expired":          {"Expired output should be deleted.", object(wantedFor("1h"), keptAt("1"), recorded), done(""), nil, false, 1, nil, nil},
+		"Renewed":          {"The output of the next run should replace it.", object(wantedFor("1h"), keptAt("0")), done("text"), nil, true, 0, kept("1"), nil},
+		"NoTime":           {"An invalid time should keep no output.", object(wantedFor("-1h"), keptAt("1"), recorded), done(""), nil, false, 1, nil, nil},
+		"NotWantedAnyMore": {"Output that is not wanted any more should be deleted.", object(keeps("1")), nil, nil, false, 1, nil, nil},
+		"Live":             {"The display of a watched run so far should be saved, without changing the kept output.", object(watches, keeps("0")), shows(common.PhaseRunning, "PLAY"), nil, true, 0, kept("0"), nil},
+		"LiveFirst":        {"The status should have the reference to the output of a watched run.", object(watches), shows(common.PhaseRunning, ""), nil, false, 0, kept(""), nil},
+		"LiveEnded":        {"The output of an ended run should be saved.", object(watches), done("text"), nil, true, 0, kept("1"), nil},
+		"LiveUnwatched":    {"Output that is not watched any more should be deleted.", object(keeps("")), shows(common.PhaseRunning, "PLAY"), nil, false, 1, nil, nil},
+		"LiveUntil":        {"Output that was watched until now should be deleted.", object(watchesUntil(0), keeps("")), shows(common.PhaseRunning, "PLAY"), nil, false, 1, nil, nil},
 		"LiveForEver":      {"A time that is too far ahead is ignored.", object(watchesUntil(common.MaxWatch+time.Second), keeps("")), shows(common.PhaseRunning, "PLAY"), nil, false, 1, nil, nil},
-		"LiveNoTime":       {"So is what is no time.", object(annotated(common.AnnotationWatch, "true"), keeps("")), shows(common.PhaseRunning, "PLAY"), nil, false, 1, nil, nil},
-		"LiveQueued":       {"A run that waits displays nothing.", object(watches), &runs.Report{Run: common.Run{ID: "1"}, Waits: true}, nil, false, 0, kept(""), nil},
-		"CannotDrop":       {"That it cannot be dropped should be told, and tried again.", object(keeps("1")), nil, errBoom, false, 0, kept("1"), cannot},
+		"LiveNoTime":       {"An invalid time is ignored.", object(annotated(common.AnnotationWatch, "true"), keeps("")), shows(common.PhaseRunning, "PLAY"), nil, false, 1, nil, nil},
+		"LiveQueued":       {"A waiting run has no output.", object(watches), &runs.Report{Run: common.Run{ID: "1"}, Waits: true}, nil, false, 0, kept(""), nil},
+		"CannotDrop":       {"An error of a deletion should lead to an event, and be tried again.", object(keeps("1")), nil, errBoom, false, 0, kept("1"), cannot},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, events := &fakeOutputs{err: tc.err}, reasons(nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestOver tells of a Pod that is not followed whether it may go.
+// TestOver tests whether the run of a Pod that is not followed is over.
 func TestOver(t *testing.T) {
 	ended := func(id string, ago time.Duration) *common.Run {
 		return &common.Run{ID: id, Phase: common.PhaseFailed, CompletionTime: &metav1.Time{Time: time.Now().Add(-ago)}}
@@ -26,11 +26,11 @@ func TestOver(t *testing.T) {
 		want   bool
 	}{
 		"None":     {"The status may not show the run yet.", nil, "uid", false},
-		"Running":  {"A run in progress is followed soon.", &common.Run{ID: "1", Phase: common.PhaseRunning}, "uid", false},
-		"Ended":    {"A run that has just ended is forgotten soon.", ended("1", time.Second), "uid", false},
-		"Recorded": {"One that has not been by now never is.", ended("1", time.Hour), "uid", true},
-		"Another":  {"Another run comes after the end of the one before.", ended("2", 0), "uid", true},
-		"Gone":     {"An object that was made again is another one.", ended("1", time.Hour), "other", true},
+		"Running":  {"A run in progress will be followed.", &common.Run{ID: "1", Phase: common.PhaseRunning}, "uid", false},
+		"Ended":    {"The pool may not have forgotten a run that has just ended.", ended("1", time.Second), "uid", false},
+		"Recorded": {"A run that ended some time ago is over.", ended("1", time.Hour), "uid", true},
+		"Another":  {"Another run in the status begins after the end of the former one.", ended("2", 0), "uid", true},
+		"Gone":     {"An object that was created again is another one.", ended("1", time.Hour), "other", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := object(observed(common.AnsibleRunObservation{LastRun: tc.last}))

@@ -12,9 +12,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runs"
 )
 
-// fakePool is a pool in which a run comes as far as it is told to.
+// fakePool is a pool with one run, which the test controls.
 type fakePool struct {
-	// now is t0 if it is nil, and begins is told of each run that is about to begin, if it is not.
+	// now is the clock; nil for t0. begins is called before each run begins; it may be nil.
 	now    func() time.Time
 	begins func(runs.Run)
 	// job is the last run that has begun.
@@ -22,23 +22,23 @@ type fakePool struct {
 	report *runs.Report
 	queued bool
 	turn   bool
-	// free is true when it is always the object's turn.
+	// free is true if a place is always free.
 	free bool
-	// lasts is true when a run that is to end goes on for a while.
+	// lasts is true if a canceled run goes on for a while.
 	lasts bool
-	// start that the run is shown with since its turn has come.
+	// start is the start time of the run since its turn has come.
 	start metav1.Time
-	// lacks is true when the content is not there, installing when the object waits
+	// lacks is true if the content is not installed, and installing if the object waits
 	// for it.
 	lacks, installing bool
 
-	// What it was told.
+	// The recorded calls.
 	wants               []pool.Want
 	submitted, followed []runs.Run
 	forgotten           []string
 }
 
-// clock of the pool.
+// clock returns the time of the pool.
 func (p *fakePool) clock() time.Time {
 	if p.now == nil {
 		return t0
@@ -47,7 +47,7 @@ func (p *fakePool) clock() time.Time {
 	return p.now()
 }
 
-// Want gives the object its turn when that has come, and begins what the status shows.
+// Want gives the object a place if one is free, and begins the run in the status.
 func (p *fakePool) Want(w pool.Want) (runs.Report, bool) {
 	p.wants = append(p.wants, w)
 
@@ -107,10 +107,10 @@ func (p *fakePool) Want(w pool.Want) (runs.Report, bool) {
 	return shown, true
 }
 
-// Stopping is never true.
+// Stopping returns false.
 func (p *fakePool) Stopping() bool { return false }
 
-// Report on the run.
+// Report returns the report of the run.
 func (p *fakePool) Report(types.UID) (runs.Report, bool) {
 	if p.report == nil {
 		return runs.Report{}, false
@@ -119,7 +119,7 @@ func (p *fakePool) Report(types.UID) (runs.Report, bool) {
 	return *p.report, true
 }
 
-// Recorded is the end of the run.
+// Recorded forgets the run.
 func (p *fakePool) Recorded(_ types.UID, id string) {
 	if p.report != nil && p.report.Run.ID == id && p.ended() {
 		p.report = nil
@@ -127,7 +127,7 @@ func (p *fakePool) Recorded(_ types.UID, id string) {
 	}
 }
 
-// Follow a run of a former provider. One without a Pod has ended with that.
+// Follow follows a run of the predecessor. A run without a Pod has ended with the predecessor.
 func (p *fakePool) Follow(r runs.Run, _ func(time.Duration)) {
 	known := p.report != nil && (!p.report.Waits || p.report.Run.ID == r.ID)
 	if p.followed = append(p.followed, r); known || r.Pod() != nil {
@@ -139,7 +139,7 @@ func (p *fakePool) Follow(r runs.Run, _ func(time.Duration)) {
 	p.report = new(report.Interrupted(p.clock()))
 }
 
-// cancel the run, wherever it is.
+// cancel cancels the run in any state.
 func (p *fakePool) cancel() {
 	switch {
 	case p.report == nil || p.ended():
@@ -155,20 +155,20 @@ func (p *fakePool) began() bool { return p.report != nil && p.report.Run.Phase =
 
 func (p *fakePool) ended() bool { return p.report != nil && p.report.Run.Phase.Finished() }
 
-// announce that the turn of the object has come.
+// announce gives the object a place.
 func (p *fakePool) announce() {
 	if p.queued {
 		p.queued, p.turn, p.start = false, true, metav1.NewTime(p.clock().Truncate(time.Second))
 	}
 }
 
-// install the content.
+// install installs the content.
 func (p *fakePool) install() {
 	p.lacks, p.installing = false, false
 	p.queued = p.queued || p.report != nil && p.report.Waits
 }
 
-// begin what was shown.
+// begin begins the run in the status.
 func (p *fakePool) begin() {
 	if p.report != nil && !p.report.Waits && p.report.Run.Phase == common.PhaseQueued {
 		p.report.Run.Phase = common.PhaseRunning

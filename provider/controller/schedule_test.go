@@ -22,11 +22,11 @@ func TestInterval(t *testing.T) {
 		asked  string
 		want   time.Duration
 	}{
-		"Default":   {reason: "An object that asks for nothing should be polled like the others.", want: 10 * time.Minute},
-		"Annotated": {reason: "An object may ask for an interval of its own.", asked: "1h", want: time.Hour},
-		"TooShort":  {reason: "An object may not ask for less than the minimum.", asked: "1s", want: 10 * time.Second},
-		"Never":     {reason: "The longest interval should not become a negative one, after which a run is due always.", asked: "2562047h", want: longest},
-		"Malformed": {reason: "What is no duration should be ignored, as the runtime does.", asked: "often", want: 10 * time.Minute},
+		"Default":   {reason: "An object without an interval should have the default.", want: 10 * time.Minute},
+		"Annotated": {reason: "An object may set an interval.", asked: "1h", want: time.Hour},
+		"TooShort":  {reason: "The interval of an object has a minimum.", asked: "1s", want: 10 * time.Second},
+		"Never":     {reason: "The longest interval should not overflow.", asked: "2562047h", want: longest},
+		"Malformed": {reason: "An invalid duration should be ignored, as in crossplane-runtime.", asked: "often", want: 10 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newSchedule(10*time.Minute, 10*time.Second)

@@ -29,18 +29,18 @@ import (
 // seeds of random sequences, for each policy.
 var seeds = flag.Uint64("seeds", 15, "random sequences of events for each policy")
 
-// pollOfPlay is longer than any back-off, so that what only a poll would find
-// is found out.
+// pollOfPlay is longer than any back-off, so that a missing retry
+// is detected.
 const pollOfPlay = time.Hour
 
-// lasting is how long the window of a play stays open, once a day.
+// lasting is the duration of the daily window of a play.
 const (
 	lasting = 2 * time.Hour
 	day     = 24 * time.Hour
 )
 
-// A play is an object that the runtime's reconciler takes through a sequence of
-// events, and what is true of its runs.
+// A play is an object that the reconciler of crossplane-runtime takes through a sequence of
+// events, and the expected state of its runs.
 type play struct {
 	*world
 
@@ -50,29 +50,29 @@ type play struct {
 	// broken is true when the last apply that has changed something, or may have,
 	// did not succeed.
 	broken bool
-	// canceled is true when the last reconcile has canceled a run, and does not show its end yet.
+	// canceled is true when the last reconcile has canceled a run that has not ended yet.
 	canceled bool
 	// drifted is true when the last check of the inputs has said so, and nothing was
 	// done about it.
 	drifted bool
-	// latest is the last apply that succeeded, which published its id.
+	// latest is the id of the last successful apply, which published it.
 	latest string
-	// executed is true when something may have been changed.
+	// executed is true once content may have changed something.
 	executed bool
 	// failures are the applies that failed by themselves since one is known to
 	// have succeeded.
 	failures int64
 
-	// opens is a time at which the window opens, and zero if there is none.
+	// opens is a time at which the window opens; zero for no window.
 	opens time.Time
-	// limit of the attempts, and 0 if there is none.
+	// limit is the limit of attempts; 0 for none.
 	limit int64
 	// tried is how often an apply of the inputs with the digest failed by itself, and counted
 	// the last run that did.
 	tried   int64
 	digest  string
 	counted string
-	// cut is true when the last apply that began was cut off, or ended by no fault of its own.
+	// cut is true when the last apply that began was cut off, or ended without a fault of its content.
 	cut bool
 	// found are the inputs for which a check that was asked for has ended without being clean, if
 	// nothing has begun since.
@@ -99,10 +99,10 @@ func newPlay(t *testing.T, p common.RunPolicy) *play {
 	return w
 }
 
-// An act is something that happens.
+// An act is a random event.
 type act struct {
 	name string
-	// share of all that happens.
+	// share is the weight of the act.
 	share int
 	do    func(w *play)
 }
@@ -180,7 +180,7 @@ func acts() []act {
 	}
 }
 
-// window that opens at a time each day, or none.
+// window sets a window that opens at a time each day, or none.
 func (w *play) window(opens time.Time) {
 	w.opens = opens
 
@@ -194,7 +194,7 @@ func (w *play) window(opens time.Time) {
 	})
 }
 
-// retries are limited, unless the limit is 0.
+// retries sets the limit of attempts; 0 for none.
 func (w *play) retries(limit int64) {
 	w.limit = limit
 
@@ -206,10 +206,10 @@ func (w *play) retries(limit int64) {
 	})
 }
 
-// left is how long the window stays open; nothing or less if it is closed.
+// left returns the time until the window closes; 0 or less if it is closed.
 func (w *play) left() time.Duration { return lasting - w.now.Sub(w.opens)%day }
 
-// untilOpen is how long the window stays closed.
+// untilOpen returns the time until the window opens.
 func (w *play) untilOpen() time.Duration {
 	if w.opens.IsZero() || w.left() > 0 {
 		return 0
@@ -218,14 +218,14 @@ func (w *play) untilOpen() time.Duration {
 	return w.left() - lasting + day
 }
 
-// asked is true for an object with a request that no run has answered.
+// asked is true for an object with an unanswered request.
 func (w *play) asked() bool {
 	a := w.object.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt]
 
 	return a != w.object.Observation().HandledRequest && !strings.HasPrefix(a, common.PreviewRequest)
 }
 
-// begins is told of a run that is about to begin.
+// begins is called before a run begins.
 func (w *play) begins(j runs.Run) {
 	w.t.Helper()
 	w.read()
@@ -234,7 +234,7 @@ func (w *play) begins(j runs.Run) {
 		return
 	}
 
-	free := j.Inputs.Approval && j.Mode == common.ModeCheck && j.Trigger != common.TriggerPoll // So that there is time to approve.
+	free := j.Inputs.Approval && j.Mode == common.ModeCheck && j.Trigger != common.TriggerPoll // It begins early, so that there is time for the approval.
 	if !j.Inputs.Approval && j.Mode == common.ModeApply && j.State == common.StatePresent {
 		free = w.found != "" && w.found == j.Inputs.Parameters.PlaybookInline
 	}
@@ -248,10 +248,10 @@ func (w *play) begins(j runs.Run) {
 	}
 }
 
-// spent is true when the last inputs that were tried were so as often as they may be.
+// spent is true when the attempts with the last inputs are exhausted.
 func (w *play) spent() bool { return w.limit > 0 && w.tried >= w.limit && !w.cut }
 
-// begin what was shown.
+// begin begins the run with a start time in the status.
 func (w *play) begin() {
 	w.pool.begin()
 
@@ -289,7 +289,7 @@ func (w *play) deleteSecret() {
 	needs.OK(w.t, w.kube.Delete(w.t.Context(), s))
 }
 
-// renameSecret to one that was there before, or never.
+// renameSecret changes the name of the connection Secret, to a former or a new one.
 func (w *play) renameSecret() {
 	w.update(func(common.AnsibleRun) {
 		other := map[string]string{"connection": "connection-too", "connection-too": "connection"}
@@ -307,7 +307,7 @@ func (w *play) secretKey() types.NamespacedName {
 	return types.NamespacedName{Namespace: w.object.GetNamespace(), Name: w.secretRef().Name}
 }
 
-// published is true when the connection details of the last apply are there.
+// published is true when the Secret has the connection details of the last apply.
 func (w *play) published() bool {
 	s := &corev1.Secret{}
 	_ = w.kube.Get(w.t.Context(), w.secretKey(), s)
@@ -321,7 +321,7 @@ func (w *play) reconcile() {
 
 	running := w.pool.began()
 
-	// A write that fails is an error. A reconcile that asks for another one at
+	// A failed write is an error. A reconcile that requests another one at
 	// once gets it.
 	res, err := r.Reconcile(w.t.Context(), req)
 	if res.Requeue { //nolint:staticcheck // The runtime uses it.
@@ -336,7 +336,7 @@ func (w *play) reconcile() {
 		return
 	}
 
-	// The next reconcile shows what this one has canceled.
+	// The next reconcile records the canceled run.
 	w.canceled = running && w.pool.ended()
 
 	if err == nil && !w.offline && !w.paused {
@@ -348,7 +348,7 @@ func (w *play) reconcile() {
 	}
 }
 
-// touch the target, and say so.
+// touch changes the target, and reports that.
 func (w *play) touch() {
 	if w.pool.began() {
 		w.pool.report.Untouched = false
@@ -357,7 +357,7 @@ func (w *play) touch() {
 	}
 }
 
-// end the run in progress by itself.
+// end ends the run in progress by itself.
 func (w *play) end(phase common.RunPhase) {
 	if !w.pool.began() {
 		return
@@ -382,7 +382,7 @@ func (w *play) end(phase common.RunPhase) {
 			w.pool.report.Run.Hosts.Changed = 1
 		}
 	case w.pool.job.Mode == common.ModeCheck:
-		// What fails is an error, and looks again at the next poll.
+		// After an error, the next reconcile is at the next poll.
 		w.drifted = differs && want == w.wanted && phase == common.PhaseSucceeded
 
 		if differs && phase == common.PhaseSucceeded {
@@ -412,7 +412,7 @@ func (w *play) end(phase common.RunPhase) {
 	}
 }
 
-// untried ends the run in progress before anything of its content is executed.
+// untried ends the run in progress before its content is executed.
 func (w *play) untried(reason string) {
 	r := w.pool.report
 	r.Run.Reason, r.Blameless = reason, true
@@ -424,7 +424,7 @@ func (w *play) untried(reason string) {
 	w.end(common.PhaseFailed)
 }
 
-// cancel the run, as a provider that is told to stop.
+// cancel cancels the run like a stopping provider.
 func (w *play) cancel() {
 	if w.pool.began() && w.pool.job.Mode == common.ModeApply {
 		w.broken, w.cut = w.broken || !w.pool.report.Untouched, true
@@ -433,7 +433,7 @@ func (w *play) cancel() {
 	w.pool.cancel()
 }
 
-// cutOff a run that was asked for when there were no attempts left, in one of the ways that are no attempts.
+// cutOff cuts off a requested run after the last attempt, in one of the ways that do not count as attempts.
 func (w *play) cutOff() {
 	w.retries(1)
 
@@ -467,15 +467,15 @@ func (w *play) cutOff() {
 	}
 }
 
-// restart the provider. Of a run that is in progress, according to the status,
-// nothing is known any more.
+// restart restarts the provider. A run in progress in the status
+// is not known to the new provider.
 func (w *play) restart() {
 	w.read()
 
 	if r := w.object.Observation().LastRun; r != nil && !r.Phase.Finished() && r.StartTime != nil && r.Mode == common.ModeApply {
 		w.broken, w.executed, w.cut = true, true, true
 
-		// Its failure was not recorded.
+		// The failure was not recorded.
 		if w.counted == r.ID {
 			w.tried--
 		}
@@ -485,7 +485,7 @@ func (w *play) restart() {
 	w.connect.schedule = newSchedule(pollOfPlay, time.Second)
 }
 
-// check that the object says what is true.
+// check compares the object with the expected state.
 func (w *play) check() {
 	w.t.Helper()
 
@@ -500,7 +500,7 @@ func (w *play) check() {
 		w.fatalf("it should not say at %s that it %s", w.now, waits.Message)
 	}
 
-	// While another run is in progress the condition may stay as it was.
+	// During another run, the condition may stay unchanged.
 	if waits.Reason == common.ReasonRetriesExhausted && w.pool.report == nil && w.object.GetAnnotations()[common.AnnotationCancel] != o.LastApply.ID &&
 		(w.cut || w.limit == 0 || w.failures < w.limit) {
 		w.fatalf("the object gives up after %d attempts of %d, cut off: %t", w.failures, w.limit, w.cut)
@@ -547,10 +547,10 @@ func (w *play) fatalf(format string, args ...any) {
 		strings.Join(w.told, ", "), w.object.GetCondition(xpv2.TypeReady), o.LastRun, o.LastApply)
 }
 
-// proceed with what goes well.
+// proceed continues, with successful runs.
 func (w *play) proceed() { w.goOn(common.PhaseSucceeded) }
 
-// goOn with what comes next. Runs end in a phase.
+// goOn continues with the next event. Runs end in a phase.
 func (w *play) goOn(phase common.RunPhase) {
 	if w.reconcile(); w.gone {
 		return
@@ -570,7 +570,7 @@ func (w *play) goOn(phase common.RunPhase) {
 	}
 }
 
-// settle lets everything go well from now on, and fails unless the object is
+// settle lets all runs succeed from now on, and fails unless the object is
 // applied and says so before a poll is due.
 func (w *play) settle() {
 	w.t.Helper()
@@ -591,13 +591,13 @@ func (w *play) settle() {
 	w.fatalf("the object should be applied in the end")
 }
 
-// resume what goes on by itself when the window is open, and ask for the rest. What was asked for does not wait.
+// resume waits for runs that begin in the window, and requests the others, which do not wait.
 func (w *play) resume() {
 	w.t.Helper()
 	w.pause(false)
 	w.refused = false
 
-	// What was canceled, or tried as often as it may be, is not tried again by itself.
+	// A canceled or exhausted run is not retried by itself.
 	if w.object.GetAnnotations()[common.AnnotationCancel] != "" || w.limit > 0 && w.failures >= w.limit && !w.cut {
 		w.annotate(meta.AnnotationKeyReconcileRequestedAt, "settle"+strconv.Itoa(len(w.told)))
 	}
@@ -614,13 +614,13 @@ func (w *play) resume() {
 		}
 	}
 
-	// An hour has to be left.
+	// An hour of the window must be left.
 	if w.now = w.now.Add(w.untilOpen()); !w.opens.IsZero() && w.left() < time.Hour {
 		w.now = w.now.Add(w.left() - lasting + day)
 	}
 }
 
-// remove the object, which is deleted: everything goes well from now on, and it is gone before a poll is due.
+// remove waits until the deleted object is gone: all runs succeed from now on, and it is gone before the next poll.
 func (w *play) remove() {
 	w.t.Helper()
 	w.resume()
@@ -634,14 +634,14 @@ func (w *play) remove() {
 	}
 }
 
-// delete the object.
+// delete deletes the object.
 func (w *play) delete() {
 	w.world.delete()
 	w.failures = 0
 }
 
-// Whatever happens, and in whatever order: the last apply is one that has begun
-// or may have, and nothing that has is forgotten.
+// TestLongSequences has random sequences of events: the last apply is one that has begun
+// or may have begun, and no such apply is forgotten.
 func TestLongSequences(t *testing.T) {
 	pack := []act{}
 	for _, a := range acts() {

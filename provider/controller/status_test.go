@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestRefused has an API server that refuses outputs. The status is written without anything that content published.
+// TestRefused has an API server that refuses outputs. The status is written without values that content published.
 func TestRefused(t *testing.T) {
 	invalid := kerrors.NewBadRequest("cannot decode a number")
 	conflict := kerrors.NewConflict(v1alpha1.SchemeGroupVersion.WithResource("ansibleruns").GroupResource(), "x", errors.New("changed"))
@@ -58,10 +58,10 @@ func TestRefused(t *testing.T) {
 		writes int
 		fails  bool
 	}{
-		"Accepted": {"A status that is accepted is left alone.", nil, common.PhaseSucceeded, observed(common.PhaseSucceeded), 1, false},
-		"Conflict": {"What may be accepted another time is tried again.", conflict, common.PhaseSucceeded, observed(common.PhaseSucceeded), 1, true},
-		"Ended":    {"What a run has done is known, and the object is looked at again.", invalid, common.PhaseSucceeded, reduced(common.PhaseSucceeded), 2, true},
-		"Running":  {"One that goes on may still publish something else.", invalid, common.PhaseRunning, reduced(common.PhaseRunning), 2, false},
+		"Accepted": {"An accepted status is not changed.", nil, common.PhaseSucceeded, observed(common.PhaseSucceeded), 1, false},
+		"Conflict": {"A conflict is retried with the same status.", conflict, common.PhaseSucceeded, observed(common.PhaseSucceeded), 1, true},
+		"Ended":    {"The reduced status of an ended run is written, and the object is reconciled again.", invalid, common.PhaseSucceeded, reduced(common.PhaseSucceeded), 2, true},
+		"Running":  {"The reduced status of a run in progress is not an error: it may publish other values.", invalid, common.PhaseRunning, reduced(common.PhaseRunning), 2, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			writes := 0
@@ -105,11 +105,11 @@ func TestUnchanged(t *testing.T) {
 		get    error
 		want   int
 	}{
-		"Same":      {"A status that is as it was read is not written.", func(*v1alpha1.AnsibleRun) {}, nil, 0},
+		"Same":      {"An unchanged status is not written.", func(*v1alpha1.AnsibleRun) {}, nil, 0},
 		"Result":    {"A new result is written.", func(r *v1alpha1.AnsibleRun) { r.Status.AtProvider.AppliedDigest = "new" }, nil, 1},
-		"Condition": {"So is a condition.", func(r *v1alpha1.AnsibleRun) { r.SetConditions(xpv2.ReconcileError(errors.New("why"))) }, nil, 1},
-		"Newer":     {"Where the object was changed meanwhile, the API server tells so.", func(r *v1alpha1.AnsibleRun) { r.ResourceVersion = "1" }, nil, 1},
-		"Gone":      {"So it does where the object cannot be read.", func(*v1alpha1.AnsibleRun) {}, errors.New("gone"), 1},
+		"Condition": {"A new condition is written.", func(r *v1alpha1.AnsibleRun) { r.SetConditions(xpv2.ReconcileError(errors.New("why"))) }, nil, 1},
+		"Newer":     {"A conflict is left to the API server.", func(r *v1alpha1.AnsibleRun) { r.ResourceVersion = "1" }, nil, 1},
+		"Gone":      {"An object that cannot be read is written.", func(*v1alpha1.AnsibleRun) {}, errors.New("gone"), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			read := &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", ResourceVersion: "2"}}
@@ -166,13 +166,13 @@ func TestShowState(t *testing.T) {
 		report runs.Report
 		want   []xpv2.Condition
 	}{
-		"Says":     {"What deletion does is said.", object(says), report(common.PhaseSucceeded, true), nil},
-		"Ignores":  {"Deletion would run nothing for that reason.", object(), report(common.PhaseSucceeded, true), []xpv2.Condition{ignores}},
+		"Says":     {"onDelete needs no condition.", object(says), report(common.PhaseSucceeded, true), nil},
+		"Ignores":  {"Content that ignores the state has the condition.", object(), report(common.PhaseSucceeded, true), []xpv2.Condition{ignores}},
 		"Keeps":    {"Deletion runs nothing.", object(keeps), report(common.PhaseSucceeded, true), nil},
-		"Uses":     {"There is nothing to say.", object(), report(common.PhaseSucceeded, false), nil},
-		"UsesNow":  {"The content has changed.", object(ignored), report(common.PhaseSucceeded, false), []xpv2.Condition{may}},
-		"KeepsNow": {"The management policies have changed.", object(ignored, keeps), report(common.PhaseSucceeded, true), []xpv2.Condition{may}},
-		"Failed":   {"Nothing new is known.", object(ignored), report(common.PhaseFailed, false), []xpv2.Condition{ignores}},
+		"Uses":     {"Content that may use the state has no condition.", object(), report(common.PhaseSucceeded, false), nil},
+		"UsesNow":  {"Changed content may use the state.", object(ignored), report(common.PhaseSucceeded, false), []xpv2.Condition{may}},
+		"KeepsNow": {"Without the policy Delete, the condition is True.", object(ignored, keeps), report(common.PhaseSucceeded, true), []xpv2.Condition{may}},
+		"Failed":   {"A failed run does not change the condition.", object(ignored), report(common.PhaseFailed, false), []xpv2.Condition{ignores}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			showState(tc.run, tc.report)

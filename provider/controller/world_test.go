@@ -25,7 +25,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// A world is an object in an API server, a pool for its runs, and a target that these change.
+// A world has an object in an API server, a pool for its runs, and a target that the runs change.
 type world struct {
 	t       *testing.T
 	kube    client.Client
@@ -34,12 +34,12 @@ type world struct {
 	connect *connector
 	now     time.Time
 	ids     int
-	// offline is true while nothing can be written, and refused while Secrets cannot.
+	// offline is true while no writes succeed, and refused while writes of Secrets fail.
 	offline, refused bool
 
-	// wanted is what the inputs want of the target, and target how it is.
+	// wanted is the desired state of the target, and target its actual state.
 	wanted, target string
-	// deleted is true for an object that is deleted, and gone when it is not there any more.
+	// deleted is true for a deleted object, and gone once it does not exist.
 	deleted, gone bool
 }
 
@@ -54,11 +54,11 @@ func testScheme(t *testing.T) *runtime.Scheme {
 	return s
 }
 
-// fakeKube makes API servers.
+// fakeKube returns builders of API servers.
 func fakeKube(t *testing.T) *fake.ClientBuilder {
 	t.Helper()
 
-	// That of all kinds of Kubernetes takes longer than a sequence.
+	// A scheme with all kinds of Kubernetes takes longer than a sequence.
 	kinds := apimeta.NewDefaultRESTMapper(nil)
 	kinds.Add(runKinds()[0], apimeta.RESTScopeRoot)
 	kinds.Add(runKinds()[1], apimeta.RESTScopeNamespace)
@@ -112,7 +112,7 @@ func newWorld(t *testing.T, run common.AnsibleRun) *world {
 	return w
 }
 
-// secret writes one, unless that is refused.
+// secret writes a Secret, unless that is refused.
 func (w *world) secret(o client.Object, write func() error) error {
 	if _, ok := o.(*corev1.Secret); ok && w.refused {
 		return errBoom
@@ -148,7 +148,7 @@ func (w *world) annotate(k, v string) {
 	w.update(func(run common.AnsibleRun) { meta.AddAnnotations(run, map[string]string{k: v}) })
 }
 
-// delete the object.
+// delete deletes the object.
 func (w *world) delete() {
 	w.t.Helper()
 	w.read()
