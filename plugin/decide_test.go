@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The end of the input is no answer.
+// TestRead tests that the end of the input is not an answer.
 func TestRead(t *testing.T) {
 	if got, err := read(strings.NewReader("")); got != "" || err == nil {
 		t.Errorf("read(...): want an error, got %q, %v", got, err)

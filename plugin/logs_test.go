@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
-// TestShown says which run logs are about when a check has been in the place of the last run.
+// TestShown tests which run is shown after a check that was the last run for a time.
 func TestShown(t *testing.T) {
 	at := func(seconds int64) *metav1.Time { return &metav1.Time{Time: time.Unix(seconds, 0)} }
 	old := common.Run{ID: "old", Phase: common.PhaseSucceeded, StartTime: at(1)}
@@ -28,11 +28,11 @@ func TestShown(t *testing.T) {
 	}{
 		"First":    {reason: "The last run is shown at first.", last: old, preview: preview, want: old},
 		"During":   {reason: "A check in progress is the last run.", shown: "check", last: check, preview: common.Preview{RunID: "check"}, want: check},
-		"After":    {reason: "When it ends, its end is shown, not the run before it.", shown: "check", last: old, preview: preview, want: check},
-		"Only":     {reason: "There may have been none before it.", shown: "check", preview: preview, want: check},
+		"After":    {reason: "After the end of a check, the check is shown, and not the run before it.", shown: "check", last: old, preview: preview, want: check},
+		"Only":     {reason: "There may be no run before a check.", shown: "check", preview: preview, want: check},
 		"Next":     {reason: "A later run is shown.", shown: "check", last: next, preview: preview, want: next},
-		"Begun":    {reason: "So is one that has not begun.", shown: "check", last: common.Run{ID: "queued", Phase: common.PhaseQueued}, preview: preview, want: common.Run{ID: "queued", Phase: common.PhaseQueued}},
-		"Previous": {reason: "An older check is not.", shown: "old", last: old, preview: preview, want: old},
+		"Begun":    {reason: "A later run that has not begun is shown.", shown: "check", last: common.Run{ID: "queued", Phase: common.PhaseQueued}, preview: preview, want: common.Run{ID: "queued", Phase: common.PhaseQueued}},
+		"Previous": {reason: "An older check is not shown.", shown: "old", last: old, preview: preview, want: old},
 	}
 
 	for name, tc := range cases {
@@ -47,12 +47,12 @@ func TestShown(t *testing.T) {
 
 func TestAdded(t *testing.T) {
 	cases := map[string]struct{ reason, before, now, want string }{
-		"First":  {"All of it is new at first.", "", "a\nb\n", "a\nb\n"},
+		"First":  {"The first output is new.", "", "a\nb\n", "a\nb\n"},
 		"Same":   {"Nothing is new.", "a\nb\n", "a\nb\n", ""},
-		"More":   {"What follows is new.", "a\nb\n", "a\nb\nc\n", "c\n"},
-		"Cut":    {"The start may be left out later.", "a\nb\nc\n", "…\nc\nd\n", "d\n"},
-		"Missed": {"Lines that were never shown are missing.", "a\n", "…\nc\nd\n", "…\nc\nd\n"},
-		"Gone":   {"Nothing is shown twice when it is removed.", "a\n", "", ""},
+		"More":   {"Additional lines are new.", "a\nb\n", "a\nb\nc\n", "c\n"},
+		"Cut":    {"The start of the output may be cut.", "a\nb\nc\n", "…\nc\nd\n", "d\n"},
+		"Missed": {"Lines between two outputs may be missing.", "a\n", "…\nc\nd\n", "…\nc\nd\n"},
+		"Gone":   {"Removed output is not shown again.", "a\n", "", ""},
 		"Again":  {"The same lines may be displayed again.", "a\na\n", "a\na\na\n", "a\n"},
 	}
 

@@ -14,9 +14,9 @@ func TestArguments(t *testing.T) {
 		called, want []string
 	}{
 		"Plugin":   {reason: "kubectl runs the plugin with its arguments.", called: []string{"/usr/local/bin/kubectl-ansible", "cancel", "site/x"}, want: []string{"cancel", "site/x"}},
-		"Complete": {reason: "Arguments that are completed are not acted on.", called: []string{"/usr/local/bin/kubectl_complete-ansible", "cancel", "site/x"}, want: []string{"__complete", "cancel", "site/x"}},
-		"Empty":    {reason: "A word that has not begun is completed, too.", called: []string{"kubectl_complete-ansible.exe", ""}, want: []string{"__complete", ""}},
-		"None":     {reason: "Without arguments there are none.", called: []string{"kubectl-ansible"}, want: []string{}},
+		"Complete": {reason: "For a completion, the command is not executed.", called: []string{"/usr/local/bin/kubectl_complete-ansible", "cancel", "site/x"}, want: []string{"__complete", "cancel", "site/x"}},
+		"Empty":    {reason: "An empty word is completed.", called: []string{"kubectl_complete-ansible.exe", ""}, want: []string{"__complete", ""}},
+		"None":     {reason: "The arguments may be empty.", called: []string{"kubectl-ansible"}, want: []string{}},
 	}
 
 	for name, tc := range cases {
@@ -33,10 +33,10 @@ func TestInNamespaces(t *testing.T) {
 		reason     string
 		args, want []string
 	}{
-		"Type":       {reason: "A type comes first.", args: []string{"ansiblerun", "ansibleruns"}, want: []string{"ansibleruns.ansible.m.crossplane.io", "ansibleruns"}},
-		"Names":      {reason: "Or each name has one.", args: []string{"AnsibleRun/x", "ansibleruns/y"}, want: []string{"ansibleruns.ansible.m.crossplane.io/x", "ansibleruns.ansible.m.crossplane.io/y"}},
-		"Group":      {reason: "A group that is named is meant.", args: []string{"ansibleruns.ansible.crossplane.io", "x"}, want: []string{"ansibleruns.ansible.crossplane.io", "x"}},
-		"AnotherOne": {reason: "Other types are left alone.", args: []string{"site/ansiblerun"}, want: []string{"site/ansiblerun"}},
+		"Type":       {reason: "The first argument is a type.", args: []string{"ansiblerun", "ansibleruns"}, want: []string{"ansibleruns.ansible.m.crossplane.io", "ansibleruns"}},
+		"Names":      {reason: "Each argument is a type with a name.", args: []string{"AnsibleRun/x", "ansibleruns/y"}, want: []string{"ansibleruns.ansible.m.crossplane.io/x", "ansibleruns.ansible.m.crossplane.io/y"}},
+		"Group":      {reason: "A type with a group is not changed.", args: []string{"ansibleruns.ansible.crossplane.io", "x"}, want: []string{"ansibleruns.ansible.crossplane.io", "x"}},
+		"AnotherOne": {reason: "Other types are not changed.", args: []string{"site/ansiblerun"}, want: []string{"site/ansiblerun"}},
 	}
 
 	for name, tc := range cases {
@@ -48,7 +48,7 @@ func TestInNamespaces(t *testing.T) {
 	}
 }
 
-// What needs no cluster: test/e2e has the rest.
+// TestRun tests commands without a cluster; test/e2e tests the others.
 func TestRun(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -57,13 +57,13 @@ func TestRun(t *testing.T) {
 		out    string
 		err    string
 	}{
-		"Help":      {reason: "Without a command there is help.", out: "kubectl ansible [command]"},
-		"Version":   {reason: "The version can be asked for.", args: []string{"--version"}, out: "kubectl-ansible dev"},
+		"Help":      {reason: "Without a command, help is shown.", out: "kubectl ansible [command]"},
+		"Version":   {reason: "A flag shows the version.", args: []string{"--version"}, out: "kubectl-ansible dev"},
 		"NoObjects": {reason: "An object has to be named.", args: []string{"status"}, status: exitError, err: "error: name an object as TYPE NAME or TYPE/NAME"},
-		"Unknown":   {reason: "A command has to be there.", args: []string{"stop", "site/x"}, status: exitError, err: `unknown command "stop"`},
-		"Flag":      {reason: "A flag has to be there.", args: []string{"status", "site/x", "--al"}, status: exitError, err: "unknown flag: --al"},
-		"NoServer":  {reason: "What is not known is not said to be missing.", args: []string{"status", "-A", "--kubeconfig=/dev/null", "--server=http://127.0.0.1:1"}, status: exitError, err: "error: Get \"http://127.0.0.1:1/"},
-		"Timeout":   {reason: "A flag has to have a value of its kind.", args: []string{"run", "site/x", "--timeout=soon"}, status: exitError, err: `invalid argument "soon"`},
+		"Unknown":   {reason: "A command must exist.", args: []string{"stop", "site/x"}, status: exitError, err: `unknown command "stop"`},
+		"Flag":      {reason: "A flag must exist.", args: []string{"status", "site/x", "--al"}, status: exitError, err: "unknown flag: --al"},
+		"NoServer":  {reason: "An error of the API server is not reported as a missing object.", args: []string{"status", "-A", "--kubeconfig=/dev/null", "--server=http://127.0.0.1:1"}, status: exitError, err: "error: Get \"http://127.0.0.1:1/"},
+		"Timeout":   {reason: "The value of a flag must have its type.", args: []string{"run", "site/x", "--timeout=soon"}, status: exitError, err: `invalid argument "soon"`},
 	}
 
 	for name, tc := range cases {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// While its circuit breaker is open, Crossplane may drop the change.
+// TestResume has an XR with an open circuit breaker: Crossplane may not notice the change.
 func TestResume(t *testing.T) {
 	xr := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"name": "x", "namespace": "ns", "uid": "x", "annotations": map[string]any{"crossplane.io/paused": "true"}},

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/objects"
 )
 
-// The time may be over while the API server is asked for a run.
+// TestTimeout has a time limit that ends during a request to the API server.
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := generator{rand.New(rand.NewPCG(1, 2))}

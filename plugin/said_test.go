@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// objectsOf a text of YAML documents.
+// objectsOf returns the objects in YAML documents.
 func objectsOf(t *testing.T, text string) state {
 	t.Helper()
 
@@ -36,7 +36,7 @@ func objectsOf(t *testing.T, text string) state {
 	return all
 }
 
-// says what a command shows of objects. It is the start of the year 2000.
+// says returns the output of a command for objects, at the start of the year 2000.
 func says(t *testing.T, s state, args ...string) (text string) {
 	t.Helper()
 
@@ -53,7 +53,7 @@ func says(t *testing.T, s state, args ...string) (text string) {
 	return text
 }
 
-// awaiting is an XR that wants an AnsibleRun again.
+// awaiting is an XR that needs an AnsibleRun which is being deleted.
 const awaiting = `
 apiVersion: example.org/v1
 kind: Site
@@ -67,7 +67,7 @@ status:
     message: "db: waiting for shop-db, which is being deleted: absent run failed: task \"Drop\" failed on host \"db1\": denied; repair the cause"
 `
 
-// undeletable is that AnsibleRun, which is being deleted and cannot be, with the XR.
+// undeletable is that AnsibleRun, with a failed deletion, and the XR.
 const undeletable = awaiting + `---
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
@@ -87,7 +87,7 @@ status:
   - {type: Deletable, status: "False", reason: RunFailed, message: "absent run failed: task \"Drop\" failed on host \"db1\": denied; repair the cause"}
 `
 
-// silent is an AnsibleRun with a run that has failed and does not say why.
+// silent is an AnsibleRun with a failed run without a message.
 const silent = `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
@@ -100,11 +100,11 @@ status:
   - {type: Synced, status: "False", reason: RunFailed}
 `
 
-// TestSaid has what commands say of objects as the API server has them.
+// TestSaid tests the output of commands for objects.
 func TestSaid(t *testing.T) {
 	cases := map[string]struct{ reason, command, objects, want string }{
 		"Undeletable": {
-			reason: "The failure of a deletion is told once, also where an XR waits for it.", command: "why", objects: undeletable,
+			reason: "The failure of a deletion is shown once, also if an XR waits for it.", command: "why", objects: undeletable,
 			want: `Site ns/shop: Failed, 0 of 1 ready
 Run db (ns/shop-db): Failed 2m ago
   task "Drop" failed on host "db1": denied
@@ -114,7 +114,7 @@ Run db (ns/shop-db): Failed 2m ago
 `,
 		},
 		"Predecessor": {
-			reason: "It is no name of a run that another one depends on.", command: "status --output=yaml", objects: awaiting,
+			reason: "The line about the deletion is not a name of a dependency.", command: "status --output=yaml", objects: awaiting,
 			want: `apiVersion: example.org/v1
 kind: Site
 name: shop
@@ -131,7 +131,7 @@ state: Waiting
 `,
 		},
 		"SilentWhy": {
-			reason: "A run that does not say why it has failed is said to.", command: "why", objects: silent,
+			reason: "A failed run without a message is shown as such.", command: "why", objects: silent,
 			want: `AnsibleRun ns/motd: Failed 2m ago
   TaskFailed: it does not say why
   Correct the content, its variables or the host.
@@ -139,7 +139,7 @@ state: Waiting
 `,
 		},
 		"SilentLogs": {
-			reason: "It is so where its output was not kept.", command: "logs", objects: silent,
+			reason: "The output of a failed run without a message was not kept.", command: "logs", objects: silent,
 			want: `Apply run failed. Its output was not kept.
 TaskFailed: it does not say why
 To keep the output of runs from now on: kubectl annotate ansiblerun.ansible.m.crossplane.io/motd -n ns ansible.crossplane.io/keepOutput=true
@@ -156,7 +156,7 @@ To keep the output of runs from now on: kubectl annotate ansiblerun.ansible.m.cr
 	}
 }
 
-// TestAllNamespaces has no object named.
+// TestAllNamespaces calls commands without an object.
 func TestAllNamespaces(t *testing.T) {
 	const ready = `{"apiVersion": "ansible.m.crossplane.io/v1alpha1", "kind": "AnsibleRun", "metadata": {"namespace": "a", "name": "fine"},
 		"status": {"conditions": [{"type": "Ready", "status": "True"}, {"type": "Synced", "status": "True"}]}}`
@@ -166,10 +166,10 @@ func TestAllNamespaces(t *testing.T) {
 
 	for name, tc := range map[string]struct{ reason, items, want string }{
 		"Failing": {
-			reason: "It is said of those that do not go on by themselves.", items: ready + "," + string(failed),
+			reason: "AnsibleRuns that do not go on by themselves are listed.", items: ready + "," + string(failed),
 			want: "AnsibleRun ns/motd: Failed",
 		},
-		"Ready": {reason: "There may be none.", items: ready, want: "All AnsibleRuns go on by themselves.\n"},
+		"Ready": {reason: "All AnsibleRuns may go on by themselves.", items: ready, want: "All AnsibleRuns go on by themselves.\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := map[string]string{
@@ -195,7 +195,7 @@ func TestAllNamespaces(t *testing.T) {
 	}
 }
 
-// TestDocs compares what docs/kubectl.md shows with what commands show.
+// TestDocs compares the examples in docs/kubectl.md with the output of commands.
 func TestDocs(t *testing.T) {
 	page, err := os.ReadFile("../docs/kubectl.md")
 	needs.OK(t, err)

@@ -45,10 +45,10 @@ var (
 	disks     = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Disk"}
 )
 
-// A generator makes objects in all states, those that no provider leaves behind included.
+// A generator makes objects in all states, including states that no provider leaves.
 type generator struct{ *rand.Rand }
 
-// pick a value of a field; nil and the empty text leave the field out.
+// pick returns a value of a field; nil and the empty text leave the field out.
 func (g generator) pick(values ...any) any { return values[g.IntN(len(values))] }
 
 func (g generator) maybe(o map[string]any) any { return g.pick(nil, o, o, o) }
@@ -58,13 +58,13 @@ func (g generator) time(early, late time.Duration) any {
 	return g.pick(nil, at(early), at(late))
 }
 
-// fields that are there.
+// fields returns the fields that are set.
 func fields(all map[string]any) map[string]any {
 	maps.DeleteFunc(all, func(_ string, v any) bool { return v == nil || reflect.DeepEqual(v, "") })
 	return all
 }
 
-// phases that a run may be in; the last one is that of a provider that is newer than the plugin.
+// phases of a run; the last one is that of a newer provider.
 func phases() []any {
 	return []any{"", "Queued", "Installing", "Running", "Succeeded", "Failed", "TimedOut", "Canceled", "Interrupted", "Suspended"}
 }
@@ -164,7 +164,7 @@ func (g generator) run(name, owner string, phase any, deleted, paused bool, read
 	return &unstructured.Unstructured{Object: o}
 }
 
-// xr of a kind that is composed of an object.
+// xr returns an XR of a kind with one composed resource.
 func (g generator) xr(kind schema.GroupVersionKind, name, owner string, composed ...any) *unstructured.Unstructured {
 	const lines = "1 of 3 runs are ready\nValueNotSet:\ndisk[x]: vars.size: xr.spec.size is not set\nRunning:\na: is running\nDependencyNotReady:\nb: waiting for a"
 
@@ -193,10 +193,10 @@ func reference(o *unstructured.Unstructured) any {
 	return map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "name": o.GetName()}
 }
 
-// A state of objects that commands are called for: the first one.
+// A state has objects. Commands are called for the first one.
 type state []*unstructured.Unstructured
 
-// states of an AnsibleRun alone, and of XRs that have it, or another XR, or nothing.
+// states returns states of an AnsibleRun alone, and of XRs with it, with another XR, or with no composed resource.
 func (g generator) states() []state {
 	disk := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": "ns", "name": "disk", "uid": "disk"}}}
 	disk.SetGroupVersionKind(disks)
@@ -237,15 +237,15 @@ func withOwner(o *unstructured.Unstructured, owner string) *unstructured.Unstruc
 	return o
 }
 
-// plugin that talks to an API server with the objects of a state, and to a provider that carries out at once what it is
-// asked for.
+// plugin returns a plugin with an API server that has the objects of a state, and with a provider that answers requests
+// at once.
 func (g generator) plugin(s state, out *bytes.Buffer) *plugin {
 	mapper := kmeta.NewDefaultRESTMapper(nil)
 	for _, kind := range []schema.GroupVersionKind{runs, sites, namesakes, disks, corev1.SchemeGroupVersion.WithKind("ConfigMap")} {
 		mapper.Add(kind, kmeta.RESTScopeNamespace)
 	}
 
-	// It has no managers of fields, which take most of the time.
+	// Without managed fields, which would take most of the time.
 	tracker := ktesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder())
 	b := fake.NewClientBuilder().WithObjectTracker(tracker).WithRESTMapper(mapper).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
@@ -289,7 +289,7 @@ func (g generator) plugin(s state, out *bytes.Buffer) *plugin {
 	return p
 }
 
-// answer a request for a run.
+// answer answers a request for a run.
 func (g generator) answer(o *unstructured.Unstructured, token string) {
 	run := g.lastRun(g.phase())
 	preview := fields(map[string]any{"runID": "p", "request": token, "phase": g.phase()})
@@ -297,10 +297,10 @@ func (g generator) answer(o *unstructured.Unstructured, token string) {
 	o.Object["status"] = map[string]any{"atProvider": map[string]any{"handledRequest": token, "lastRun": run, "preview": preview}}
 }
 
-// hollow are texts with nothing where something is to be said.
+// hollow matches texts with missing parts.
 var hollow = regexp.MustCompile(`[:(,] ?[.,:)]|[:(,]\s*$|  |\(\)|""`)
 
-// TestStates calls each command for objects in all states: it answers, and says something of each of them.
+// TestStates calls each command for objects in all states. The output must be complete.
 func TestStates(t *testing.T) {
 	commands := map[string][][]string{
 		"status": {{}, {"-o=wide"}, {"-o=json"}, {"-o=yaml"}, {"--watch"}},
@@ -338,7 +338,7 @@ func TestStates(t *testing.T) {
 	})
 }
 
-// call a command, and say what is wrong with its answer, if anything is.
+// call calls a command, and returns a fault in its output; empty for none.
 func (g generator) call(t *testing.T, args []string, s state) (fault string) {
 	t.Helper()
 
@@ -384,7 +384,7 @@ func (g generator) call(t *testing.T, args []string, s state) (fault string) {
 	return ""
 }
 
-// stateless says which node of a tree has no state, or has one that there is not.
+// stateless returns a node of a tree with a missing or unknown state.
 func stateless(data []byte) string {
 	var root tree.Node
 	if err := json.Unmarshal(data, &root); err != nil {

@@ -25,22 +25,22 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
-// maxDepth of XRs in XRs.
+// maxDepth is the largest depth of nested XRs.
 const maxDepth = 10
 
-// A Client of the API server.
+// A Client reads and changes objects of trees in the API server.
 type Client struct {
 	client client.Client
 	// isComposite is true for the kinds of XRs and claims.
 	isComposite func(schema.GroupVersionKind) bool
 }
 
-// New client. The plugin is the manager of the fields that it sets.
+// New returns a client. The plugin is the field manager of the fields that it sets.
 func New(c client.Client, isComposite func(schema.GroupVersionKind) bool) *Client {
 	return &Client{client: client.WithFieldOwner(c, "kubectl-ansible"), isComposite: isComposite}
 }
 
-// Tree of an object, as it is now.
+// Tree returns the present tree of an object.
 func (c *Client) Tree(ctx context.Context, root corev1.ObjectReference) (*tree.Node, error) {
 	o := object(root)
 	if err := c.client.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
@@ -50,9 +50,9 @@ func (c *Client) Tree(ctx context.Context, root corev1.ObjectReference) (*tree.N
 	return c.below(ctx, o, maxDepth)
 }
 
-// Annotate an object. A value of nil removes an annotation.
+// Annotate sets an annotation of an object. A value of nil removes it.
 func (c *Client) Annotate(ctx context.Context, n *tree.Node, name string, value any) error {
-	// The uid makes sure that another object of the name is left alone.
+	// With the uid, another object of the name is not changed.
 	patch, err := json.Marshal(
 		map[string]any{"metadata": map[string]any{"uid": n.UID, "annotations": map[string]any{name: value}}})
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *Client) WhoAmI(ctx context.Context) (string, error) {
 	return review.Status.UserInfo.Username, nil
 }
 
-// Decide about what an AnsibleRun awaits, as its node shows it. The Approval goes with the AnsibleRun.
+// Decide creates an Approval for the digest in the node of an AnsibleRun. The AnsibleRun owns the Approval.
 func (c *Client) Decide(ctx context.Context, n *tree.Node, spec common.ApprovalSpec) error {
 	spec.RunRef, spec.Digest = common.RunReference{Name: n.Name}, n.Approval.Digest
 
@@ -103,7 +103,7 @@ func (c *Client) Decide(ctx context.Context, n *tree.Node, spec common.ApprovalS
 	return c.client.Create(ctx, o)
 }
 
-// object to which a reference leads, with nothing else.
+// object returns an object with only the fields of a reference.
 func object(ref corev1.ObjectReference) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{}}
 	o.SetAPIVersion(ref.APIVersion)
@@ -114,7 +114,7 @@ func object(ref corev1.ObjectReference) *unstructured.Unstructured {
 	return o
 }
 
-// below reads what an object is composed of, as far as AnsibleRuns are concerned.
+// below reads the composed resources of an object that are AnsibleRuns or XRs.
 func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth int) (*tree.Node, error) {
 	if ansiblerun.Is(o.Object) || depth == 0 {
 		return tree.Of(o), nil
@@ -147,7 +147,7 @@ func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth 
 
 		switch err := c.client.Get(ctx, client.ObjectKeyFromObject(child), child); {
 		case kerrors.IsNotFound(err), kmeta.IsNoMatchError(err):
-			continue // It was not created yet, or is gone.
+			continue // The object was not created yet, or is gone.
 		case kerrors.IsForbidden(err):
 			unread = append(unread, err.Error())
 			continue
@@ -173,7 +173,7 @@ func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth 
 	return n, nil
 }
 
-// runs that the function has composed for an XR, also those that are being deleted.
+// runs returns the AnsibleRuns that the function has composed for an XR, including those that are being deleted.
 func (c *Client) runs(ctx context.Context, xr *unstructured.Unstructured) ([]unstructured.Unstructured, error) {
 	var runs []unstructured.Unstructured
 
@@ -186,7 +186,7 @@ func (c *Client) runs(ctx context.Context, xr *unstructured.Unstructured) ([]uns
 
 		switch {
 		case kmeta.IsNoMatchError(err): // The kind is not active.
-		case kerrors.IsForbidden(err): // Those that references name are read one by one.
+		case kerrors.IsForbidden(err): // Referenced objects are read one by one.
 		case err != nil:
 			return nil, errors.Wrap(err, "cannot list AnsibleRuns")
 		}
@@ -201,8 +201,8 @@ func (c *Client) runs(ctx context.Context, xr *unstructured.Unstructured) ([]uns
 	return runs, nil
 }
 
-// places where an XR may have AnsibleRuns: in its namespace or, if it is cluster scoped, as
-// cluster scoped objects and in the namespaces that its references name.
+// places returns the places of AnsibleRuns of an XR: its namespace or, if it is cluster scoped,
+// the cluster scope and the namespaces in its references.
 func places(xr *unstructured.Unstructured) []corev1.ObjectReference {
 	cluster := corev1.ObjectReference{APIVersion: ansiblerun.APIVersionCluster, Kind: common.KindAnsibleRun}
 	namespaced := cluster

@@ -21,20 +21,20 @@ func TestRefuses(t *testing.T) {
 		want   string
 	}{
 		"Default":      {reason: "An object answers requests.", n: Node{}},
-		"Paused":       {reason: "One that is paused does not.", n: Node{Paused: true}, want: "is paused: resume it first"},
-		"Unmanaged":    {reason: "Resuming does not help where the policies pause.", n: Node{Paused: true, Unmanaged: true}, want: "is paused by spec.managementPolicies: []"},
-		"NoUpdate":     {reason: "Without Update nothing is applied again.", n: Node{policies: []string{"Observe", "Create"}, applied: "d"}, want: "has managementPolicies that allow no run: Observe, Create"},
-		"Create":       {reason: "With Create it may be applied once.", n: Node{policies: []string{"Observe", "Create"}}},
-		"First":        {reason: "Update allows the first apply, too.", n: Node{policies: []string{"Observe", "Update"}}},
-		"Failed":       {reason: "What was tried in vain is still to be applied for the first time.", n: Node{policies: []string{"Observe", "Create"}, LastApply: common.Apply{Result: common.PhaseFailed}}},
-		"DeletedCheck": {reason: "A deletion is no check under any policy.", n: Node{policies: []string{"Observe"}, policy: common.CheckWhenObserve, Deleted: true}, want: "has managementPolicies that allow no run: Observe"},
-		"Update":       {reason: "With Update it may be applied again.", n: Node{policies: []string{"Observe", "Update"}, applied: "d"}},
-		"Check":        {reason: "A check may always be made.", n: Node{policies: []string{"Observe"}, policy: common.CheckWhenObserve}},
+		"Paused":       {reason: "A paused object does not answer requests.", n: Node{Paused: true}, want: "is paused: resume it first"},
+		"Unmanaged":    {reason: "An object that its management policies pause cannot be resumed.", n: Node{Paused: true, Unmanaged: true}, want: "is paused by spec.managementPolicies: []"},
+		"NoUpdate":     {reason: "Without Update, an applied object is not applied again.", n: Node{policies: []string{"Observe", "Create"}, applied: "d"}, want: "has managementPolicies that allow no run: Observe, Create"},
+		"Create":       {reason: "With Create, an object may be applied once.", n: Node{policies: []string{"Observe", "Create"}}},
+		"First":        {reason: "Update allows the first apply.", n: Node{policies: []string{"Observe", "Update"}}},
+		"Failed":       {reason: "After a failed first apply, the first apply is still due.", n: Node{policies: []string{"Observe", "Create"}, LastApply: common.Apply{Result: common.PhaseFailed}}},
+		"DeletedCheck": {reason: "A deletion does not begin with a check under any policy.", n: Node{policies: []string{"Observe"}, policy: common.CheckWhenObserve, Deleted: true}, want: "has managementPolicies that allow no run: Observe"},
+		"Update":       {reason: "With Update, an object may be applied again.", n: Node{policies: []string{"Observe", "Update"}, applied: "d"}},
+		"Check":        {reason: "A check needs no management policy.", n: Node{policies: []string{"Observe"}, policy: common.CheckWhenObserve}},
 		"Deleted":      {reason: "A deletion needs Delete.", n: Node{policies: []string{"Observe", "Delete"}, applied: "d", Deleted: true}},
-		"Look":         {reason: "What would change may always be looked at.", n: Node{policies: []string{"Observe"}}, token: common.PreviewRequest},
-		"LookPaused":   {reason: "But not at one that is paused.", n: Node{Paused: true}, token: common.PreviewRequest, want: "is paused: resume it first"},
-		"LookDeleted":  {reason: "And not at one that goes.", n: Node{Deleted: true}, token: common.PreviewRequest, want: "is being deleted: a check tells what an apply would change"},
-		"DeletedStays": {reason: "Without Delete there is no run.", n: Node{policies: []string{"Observe"}, Deleted: true}, want: "has managementPolicies that allow no run: Observe"},
+		"Look":         {reason: "A preview needs no management policy.", n: Node{policies: []string{"Observe"}}, token: common.PreviewRequest},
+		"LookPaused":   {reason: "A paused object has no preview.", n: Node{Paused: true}, token: common.PreviewRequest, want: "is paused: resume it first"},
+		"LookDeleted":  {reason: "A deleted object has no preview.", n: Node{Deleted: true}, token: common.PreviewRequest, want: "is being deleted: a check tells what an apply would change"},
+		"DeletedStays": {reason: "Without Delete, a deletion has no run.", n: Node{policies: []string{"Observe"}, Deleted: true}, want: "has managementPolicies that allow no run: Observe"},
 	}
 
 	for name, tc := range cases {
@@ -85,37 +85,37 @@ func TestOutcome(t *testing.T) {
 		token  string
 		want   string
 	}{
-		"Other":           {reason: "The answer to another request is none.", n: Node{requested: "t", handled: "s", LastRun: ended(common.ModeApply, common.PhaseSucceeded)}, want: waits},
+		"Other":           {reason: "The answer to another request does not count.", n: Node{requested: "t", handled: "s", LastRun: ended(common.ModeApply, common.PhaseSucceeded)}, want: waits},
 		"Replaced":        {reason: "A request that another one has replaced is never answered.", n: Node{requested: "u", handled: "s", LastRun: ended(common.ModeApply, common.PhaseSucceeded)}, want: "AnsibleRun x: another request took the place of this one"},
-		"ReplacedQueued":  {reason: "What waits for its turn will be the answer to the other one.", n: Node{requested: "u", LastRun: common.Run{Phase: common.PhaseQueued}}, want: "AnsibleRun x: another request took the place of this one"},
-		"ReplacedRunning": {reason: "What has begun may be the answer to the first one.", n: Node{requested: "u", LastRun: running}, want: waits},
-		"ReplacedLater":   {reason: "What was answered was not replaced.", n: Node{requested: "u", handled: "t", LastRun: ended(common.ModeApply, common.PhaseSucceeded)}, want: succeeded},
+		"ReplacedQueued":  {reason: "A waiting run will answer the other request.", n: Node{requested: "u", LastRun: common.Run{Phase: common.PhaseQueued}}, want: "AnsibleRun x: another request took the place of this one"},
+		"ReplacedRunning": {reason: "A run that has begun may answer the first request.", n: Node{requested: "u", LastRun: running}, want: waits},
+		"ReplacedLater":   {reason: "An answered request was not replaced.", n: Node{requested: "u", handled: "t", LastRun: ended(common.ModeApply, common.PhaseSucceeded)}, want: succeeded},
 		"Succeeded":       {reason: "A run that succeeded is an answer.", n: Node{handled: "t", LastRun: ended(common.ModeApply, common.PhaseSucceeded)}, want: succeeded},
-		"Failed":          {reason: "So is one that failed.", n: Node{handled: "t", LastRun: ended(common.ModeApply, common.PhaseFailed)}, want: failed},
-		"Again":           {reason: "A run that has begun since then is waited for.", n: Node{handled: "t", LastRun: running}, want: waits},
+		"Failed":          {reason: "A run that failed is an answer.", n: Node{handled: "t", LastRun: ended(common.ModeApply, common.PhaseFailed)}, want: failed},
+		"Again":           {reason: "A run that has begun after the answer is waited for.", n: Node{handled: "t", LastRun: running}, want: waits},
 		"Clean":           {reason: "A clean check is an answer.", n: Node{handled: "t", LastRun: checked}, want: succeeded},
 		"Drift":           {reason: "A check that predicts changes leads to an apply.", n: Node{handled: "t", LastRun: checked, Drift: drift}, want: waits},
-		"NotAllowed":      {reason: "Unless it may not.", n: Node{handled: "t", LastRun: checked, Drift: drift, policies: []string{"Observe"}}, want: succeeded},
+		"NotAllowed":      {reason: "A check does not lead to an apply that is not allowed.", n: Node{handled: "t", LastRun: checked, Drift: drift, policies: []string{"Observe"}}, want: succeeded},
 		"AfterFailure":    {reason: "After an apply that failed, no check is trusted.", n: Node{handled: "t", applied: "d", LastRun: checked, LastApply: lastFailed}, want: waits},
 		"FailedFirst":     {reason: "A check that fails before the first apply leads to it.", n: Node{handled: "t", LastRun: ended(common.ModeCheck, common.PhaseFailed)}, want: waits},
-		"FailedLater":     {reason: "A check that fails later does not.", n: Node{handled: "t", applied: "d", LastRun: ended(common.ModeCheck, common.PhaseFailed)}, want: failed},
-		"Canceled":        {reason: "Nor does one that was canceled.", n: Node{handled: "t", LastRun: ended(common.ModeCheck, common.PhaseCanceled)}, want: failed},
-		"Internal":        {reason: "Nor one that the provider could not make.", n: Node{handled: "t", LastRun: because(ended(common.ModeCheck, common.PhaseFailed), "Internal")}, want: failed},
-		"PodNotStarted":   {reason: "Nor one that had no Pod.", n: Node{handled: "t", LastRun: because(ended(common.ModeCheck, common.PhaseFailed), "PodNotStarted")}, want: failed},
-		"Forbidden":       {reason: "Nor one that lacked rights.", n: Node{handled: "t", LastRun: because(ended(common.ModeCheck, common.PhaseFailed), "Forbidden")}, want: failed},
-		"InstallFailed":   {reason: "Nor one that lacked its content.", n: Node{handled: "t", LastRun: because(ended(common.ModeCheck, common.PhaseFailed), "InstallFailed")}, want: failed},
-		"Applied":         {reason: "An apply after a check is an answer, whatever has become of the drift.", n: Node{handled: "t", LastRun: ended(common.ModeApply, common.PhaseFailed), Drift: drift}, want: failed},
-		"NotCheckable":    {reason: "A check that can tell nothing has applied nothing.", n: Node{handled: "t", LastRun: unable}, want: "AnsibleRun x: the content cannot be checked (NotCheckable)"},
-		"Awaiting":        {reason: "What awaits approval has not been applied.", n: Node{handled: "t", LastRun: checked, Drift: drift, Approval: approval(common.ApprovalAwaiting)}, want: waits},
-		"AwaitingUnable":  {reason: "Nor has what awaits it unchecked.", n: Node{handled: "t", applied: "d", LastRun: unable, Approval: approval(common.ApprovalAwaiting)}, want: waits},
-		"AwaitingFailed":  {reason: "Nor has what cannot be checked since something fails.", n: Node{handled: "t", applied: "d", LastRun: ended(common.ModeCheck, common.PhaseFailed), Approval: approval(common.ApprovalAwaiting)}, want: waits},
-		"Approved":        {reason: "What was approved begins soon.", n: Node{handled: "t", LastRun: checked, Drift: drift, Approval: approval(common.ApprovalApproved)}, want: waits},
-		"Rejected":        {reason: "What was rejected is never applied.", n: Node{handled: "t", LastRun: checked, Drift: drift, Approval: approval(common.ApprovalRejected)}, want: "AnsibleRun x: what the check predicts was rejected by ada"},
-		"ApprovedBefore":  {reason: "An approval that is used up says nothing of a clean check.", n: Node{handled: "t", applied: "d", LastRun: checked, Approval: approval(common.ApprovalApplied)}, want: succeeded},
-		"Look":            {reason: "A look at what would change is over when its run is.", n: Node{handled: check, LastRun: running, Preview: common.Preview{Drift: &drift}}, token: check, want: waits},
-		"LookSucceeded":   {reason: "It leads to nothing.", n: Node{handled: check, LastRun: running, Preview: preview(ended(common.ModeCheck, common.PhaseSucceeded))}, token: check, want: succeeded},
-		"LookFailed":      {reason: "It fails when its run does, whatever the last run does.", n: Node{handled: check, LastRun: running, Preview: preview(ended(common.ModeCheck, common.PhaseFailed))}, token: check, want: failed},
-		"LookUnable":      {reason: "A look that has seen nothing is no success.", n: Node{handled: check, Preview: preview(because(ended(common.ModeCheck, common.PhaseSucceeded), "NotCheckable"))}, token: check, want: "AnsibleRun x: the content cannot be checked (NotCheckable)"},
+		"FailedLater":     {reason: "A check that fails later does not lead to an apply.", n: Node{handled: "t", applied: "d", LastRun: ended(common.ModeCheck, common.PhaseFailed)}, want: failed},
+		"Canceled":        {reason: "A canceled check does not lead to an apply.", n: Node{handled: "t", LastRun: ended(common.ModeCheck, common.PhaseCanceled)}, want: failed},
+		"Internal":        {reason: "A check that failed by an error of the provider does not lead to an apply.", n: Node{handled: "t", LastRun: because(ended(common.ModeCheck, common.PhaseFailed), "Internal")}, want: failed},
+		"PodNotStarted":   {reason: "A check without a Pod does not lead to an apply.", n: Node{handled: "t", LastRun: because(ended(common.ModeCheck, common.PhaseFailed), "PodNotStarted")}, want: failed},
+		"Forbidden":       {reason: "A check without rights does not lead to an apply.", n: Node{handled: "t", LastRun: because(ended(common.ModeCheck, common.PhaseFailed), "Forbidden")}, want: failed},
+		"InstallFailed":   {reason: "A check without its content does not lead to an apply.", n: Node{handled: "t", LastRun: because(ended(common.ModeCheck, common.PhaseFailed), "InstallFailed")}, want: failed},
+		"Applied":         {reason: "An apply after a check is an answer, independently of the drift.", n: Node{handled: "t", LastRun: ended(common.ModeApply, common.PhaseFailed), Drift: drift}, want: failed},
+		"NotCheckable":    {reason: "A check without a prediction leads to no apply.", n: Node{handled: "t", LastRun: unable}, want: "AnsibleRun x: the content cannot be checked (NotCheckable)"},
+		"Awaiting":        {reason: "A run that awaits approval has not been applied.", n: Node{handled: "t", LastRun: checked, Drift: drift, Approval: approval(common.ApprovalAwaiting)}, want: waits},
+		"AwaitingUnable":  {reason: "A run that awaits approval without a prediction has not been applied.", n: Node{handled: "t", applied: "d", LastRun: unable, Approval: approval(common.ApprovalAwaiting)}, want: waits},
+		"AwaitingFailed":  {reason: "A run that awaits approval after a failed check has not been applied.", n: Node{handled: "t", applied: "d", LastRun: ended(common.ModeCheck, common.PhaseFailed), Approval: approval(common.ApprovalAwaiting)}, want: waits},
+		"Approved":        {reason: "An approved run begins soon.", n: Node{handled: "t", LastRun: checked, Drift: drift, Approval: approval(common.ApprovalApproved)}, want: waits},
+		"Rejected":        {reason: "A rejected run is not applied.", n: Node{handled: "t", LastRun: checked, Drift: drift, Approval: approval(common.ApprovalRejected)}, want: "AnsibleRun x: what the check predicts was rejected by ada"},
+		"ApprovedBefore":  {reason: "A used approval does not matter for a clean check.", n: Node{handled: "t", applied: "d", LastRun: checked, Approval: approval(common.ApprovalApplied)}, want: succeeded},
+		"Look":            {reason: "A preview is over when its run has ended.", n: Node{handled: check, LastRun: running, Preview: common.Preview{Drift: &drift}}, token: check, want: waits},
+		"LookSucceeded":   {reason: "A preview leads to no apply.", n: Node{handled: check, LastRun: running, Preview: preview(ended(common.ModeCheck, common.PhaseSucceeded))}, token: check, want: succeeded},
+		"LookFailed":      {reason: "A preview fails with its own run, independently of the last run.", n: Node{handled: check, LastRun: running, Preview: preview(ended(common.ModeCheck, common.PhaseFailed))}, token: check, want: failed},
+		"LookUnable":      {reason: "A preview without a prediction is not a success.", n: Node{handled: check, Preview: preview(because(ended(common.ModeCheck, common.PhaseSucceeded), "NotCheckable"))}, token: check, want: "AnsibleRun x: the content cannot be checked (NotCheckable)"},
 	}
 
 	for name, tc := range cases {
@@ -140,8 +140,8 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// TestRequest goes from request to answer, in steps: what a run is when it is looked at, and
-// which runs are asked for then.
+// TestRequest goes from request to answer in steps: the states of the runs, and
+// the runs that are requested then.
 func TestRequest(t *testing.T) {
 	type look struct {
 		phases string // Of the runs a, b, c: s(ucceeded), f(ailed), r(unning), - (not asked), g(one).
@@ -168,31 +168,31 @@ func TestRequest(t *testing.T) {
 			looks:   []look{{"---", []types.UID{"a"}, false}, {"r--", nil, false}, {"s--", []types.UID{"b"}, false}, {"ss-", []types.UID{"c"}, false}, {"sss", nil, true}},
 		},
 		"Failure": {
-			reason: "What depends on a run that fails is not asked for.", wanted: "abc",
+			reason: "A run that depends on a failed run is not requested.", wanted: "abc",
 			depends: map[types.UID][]string{"b": {"a"}, "c": {"b"}},
 			looks:   []look{{"---", []types.UID{"a"}, false}, {"f--", nil, true}},
 		},
 		"Beside": {
-			reason: "What does not depend on it goes on.", wanted: "abc",
+			reason: "Runs that do not depend on a failed run go on.", wanted: "abc",
 			depends: map[types.UID][]string{"b": {"a"}},
 			looks:   []look{{"---", []types.UID{"a", "c"}, false}, {"f-r", nil, false}, {"f-s", nil, true}},
 		},
 		"Some": {
-			reason: "Only those that are wanted are asked for, and waited for.", wanted: "c", succeeded: true,
+			reason: "Only wanted runs are requested and waited for.", wanted: "c", succeeded: true,
 			depends: map[types.UID][]string{"c": {"a"}},
 			looks:   []look{{"f--", []types.UID{"c"}, false}, {"f-s", nil, true}},
 		},
 		"Gone": {
-			reason: "An object that goes has had its last run.", wanted: "ab", succeeded: true,
+			reason: "The last run of a deleted object has succeeded.", wanted: "ab", succeeded: true,
 			looks: []look{{"---", []types.UID{"a", "b"}, false}, {"gs-", nil, true}},
 		},
 		"GoneBefore": {
-			reason: "A run that goes before it was asked for is not waited for, and keeps nothing from running.", wanted: "abc",
+			reason: "A run that is gone before its request is not waited for, and blocks no other run.", wanted: "abc",
 			depends: map[types.UID][]string{"b": {"a"}, "c": {"b"}},
 			looks:   []look{{"---", []types.UID{"a"}, false}, {"rg-", []types.UID{"c"}, false}, {"sgr", nil, false}, {"sgs", nil, true}},
 		},
 		"AllGone": {
-			reason: "When the XR goes, nothing is waited for.", wanted: "abc",
+			reason: "When the XR is gone, no run is waited for.", wanted: "abc",
 			depends: map[types.UID][]string{"b": {"a"}, "c": {"b"}},
 			looks:   []look{{"---", []types.UID{"a"}, false}, {"ggg", nil, true}},
 		},

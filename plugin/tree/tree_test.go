@@ -27,7 +27,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-// run is the node of an AnsibleRun of a run, with a status and more metadata.
+// run returns the node of an AnsibleRun with a status and additional metadata.
 func run(t *testing.T, name, metadata, spec, status string) *Node {
 	t.Helper()
 
@@ -65,22 +65,22 @@ func TestRunState(t *testing.T) {
 		failure          string
 		canceled         bool
 	}{
-		"New":      {reason: "Nothing is known of an object that the provider has not looked at.", want: Waiting, message: "the provider has not looked at it yet"},
-		"Ready":    {reason: "Ready and Synced is ready.", status: "conditions: [" + ready + ", " + synced + "], " + succeeded, want: Ready},
+		"New":      {reason: "The provider has not reconciled the object yet.", want: Waiting, message: "the provider has not looked at it yet"},
+		"Ready":    {reason: "An object with Ready and Synced is ready.", status: "conditions: [" + ready + ", " + synced + "], " + succeeded, want: Ready},
 		"Outdated": {reason: "Conditions of another generation do not count.", status: "conditions: [{type: Ready, status: 'True', observedGeneration: 1}], " + succeeded, want: Waiting, message: "the provider has not looked at it yet"},
 		"Running":  {reason: "A run in progress is running, and has the failure before it.", status: "conditions: [{type: Ready, status: 'False', reason: RunFailed, message: m, observedGeneration: 2}], atProvider: {lastRun: {phase: Running}}", want: Running, failure: "m"},
 		"RetryOfCheck": {
-			reason: "A retry has the failure before it, also where that changed nothing.", want: Queued, failure: "m",
+			reason: "A retry shows the failure before it, even if that run changed nothing.", want: Queued, failure: "m",
 			status: "conditions: [" + ready + ", {type: Synced, status: 'False', reason: ReconcileError, message: m, observedGeneration: 2}], atProvider: {lastRun: {phase: Queued, trigger: Retry}}",
 		},
 		"NoRetry": {
-			reason: "What kept a run from beginning is no failure of it.", want: Running,
+			reason: "A former error is not a failure of the run in progress.", want: Running,
 			status: "conditions: [" + ready + ", {type: Synced, status: 'False', reason: ReconcileError, message: m, observedGeneration: 2}], atProvider: {lastRun: {phase: Running, trigger: Changed}}",
 		},
 		"Queued":     {reason: "A run that waits for a place is queued, and says what it waits for.", status: "conditions: [" + ready + "], atProvider: {lastRun: {phase: Queued, message: m}}", want: Queued, message: "m"},
 		"Installing": {reason: "A run that waits for content is installing.", status: "atProvider: {lastRun: {phase: Installing}}", want: Installing},
 		"Failed": {
-			reason: "A run that failed needs a look.", want: Failed, because: "RunFailed", message: "m",
+			reason: "An object with a failed run has failed.", want: Failed, because: "RunFailed", message: "m",
 			status: "conditions: [{type: Ready, status: 'False', reason: RunFailed, message: m, observedGeneration: 2}, {type: Synced, status: 'False', reason: ReconcileError}], " + failedRun,
 		},
 		"FailedCheck": {
@@ -92,28 +92,28 @@ func TestRunState(t *testing.T) {
 			status: "conditions: [{type: Ready, status: 'False', reason: InputsChanged, observedGeneration: 2}, {type: Synced, status: 'False', reason: ReconcileError, message: no Secret, observedGeneration: 2}], atProvider: {lastRun: {mode: Apply, phase: Failed}}",
 		},
 		"MissingSecret": {
-			reason: "Inputs that are not there block an object that was ready.", want: Blocked, because: "ReconcileError", message: "no Secret",
+			reason: "Missing inputs block an object that was ready.", want: Blocked, because: "ReconcileError", message: "no Secret",
 			status: "conditions: [" + ready + ", {type: Synced, status: 'False', reason: ReconcileError, message: no Secret, observedGeneration: 2}], " + succeeded,
 		},
 		"Canceled": {
-			reason: "The annotation names the run that it has ended.", metadata: "annotations: {ansible.crossplane.io/cancel: a}", want: Waiting,
+			reason: "The annotation has the id of the canceled run.", metadata: "annotations: {ansible.crossplane.io/cancel: a}", want: Waiting,
 			status: "conditions: [" + synced + "], " + canceledRun, canceled: true,
 		},
 		"CanceledBefore": {
-			reason: "It may name an earlier one.", metadata: "annotations: {ansible.crossplane.io/cancel: b}", want: Waiting,
+			reason: "The annotation may have the id of an earlier run.", metadata: "annotations: {ansible.crossplane.io/cancel: b}", want: Waiting,
 			status: "conditions: [" + synced + "], " + canceledRun,
 		},
-		"CanceledByProvider": {reason: "Without it the provider has ended the run.", status: "conditions: [" + synced + "], " + canceledRun, want: Waiting},
+		"CanceledByProvider": {reason: "Without the annotation, the provider has canceled the run.", status: "conditions: [" + synced + "], " + canceledRun, want: Waiting},
 		"NotApplied": {
-			reason: "What is never applied is blocked.", want: Blocked, because: "NotApplied", message: "m",
+			reason: "An object that is never applied is blocked.", want: Blocked, because: "NotApplied", message: "m",
 			status: "conditions: [{type: Ready, status: 'False', reason: NotApplied, message: m, observedGeneration: 2}, " + synced + "]",
 		},
 		"Paused": {
-			reason: "A paused object is paused, whatever else it is.", metadata: "annotations: {crossplane.io/paused: 'true'}", want: Paused,
+			reason: "The state Paused takes precedence.", metadata: "annotations: {crossplane.io/paused: 'true'}", want: Paused,
 			status: "conditions: [" + ready + ", " + synced + "], " + failedRun,
 		},
 		"NotPaused":      {reason: "Only true pauses.", metadata: "annotations: {crossplane.io/paused: 'false'}", status: "conditions: [" + ready + ", " + synced + "]", want: Ready},
-		"PausedByPolicy": {reason: "No management policies pause, too.", spec: "managementPolicies: []", status: "conditions: [" + ready + "]", want: Paused},
+		"PausedByPolicy": {reason: "An empty list of management policies pauses.", spec: "managementPolicies: []", status: "conditions: [" + ready + "]", want: Paused},
 		"Deleting": {
 			reason: "An object that is being deleted waits for its run. Its state says all that its condition does.", metadata: "deletionTimestamp: '2026-01-01T00:00:00Z'", want: Deleting,
 			status: "conditions: [{type: Ready, status: 'False', reason: Deleting, observedGeneration: 2}, " + synced + "]",
@@ -123,10 +123,10 @@ func TestRunState(t *testing.T) {
 			status: "conditions: [{type: Deletable, status: 'False', reason: RunFailed, message: m, observedGeneration: 2}], " + failedRun,
 		},
 		"Lost": {
-			reason: "A deletion whose Secret is gone is blocked.", metadata: "deletionTimestamp: '2026-01-01T00:00:00Z'", want: Blocked, because: "InputsUnavailable", message: "m",
+			reason: "A deletion without its Secret is blocked.", metadata: "deletionTimestamp: '2026-01-01T00:00:00Z'", want: Blocked, because: "InputsUnavailable", message: "m",
 			status: "conditions: [{type: Deletable, status: 'False', reason: InputsUnavailable, message: m, observedGeneration: 2}]",
 		},
-		"Nonsense": {reason: "A status may be anything.", status: "conditions: 3, atProvider: [4]", want: Waiting, message: "the provider has not looked at it yet"},
+		"Nonsense": {reason: "A status may be malformed.", status: "conditions: 3, atProvider: [4]", want: Waiting, message: "the provider has not looked at it yet"},
 	}
 
 	for name, tc := range cases {
