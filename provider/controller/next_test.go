@@ -59,7 +59,7 @@ func TestNext(t *testing.T) {
 		"Expires":        {reason: "Kept output expires.", run: object(observed(kept), annotated(common.AnnotationKeepOutput, "2m")), want: 2 * time.Minute, priority: handler.LowPriority},
 		"Unwatched":      {"Output that is not watched any more is deleted.", object(observed(applied), watches), nil, 0, nil, nil, nil, nil, 3 * time.Minute, handler.LowPriority},
 		"Watched":        {"The output of a watched run is saved again.", object(watches), nil, 0, running, nil, nil, nil, liveEvery, handler.LowPriority},
-		"WatchedMissing": {"That needs no inputs.", object(watches), nil, 0, running, errBoom, nil, nil, liveEvery, handler.LowPriority},
+		"WatchedMissing": {"The output of a watched run is saved also with missing inputs.", object(watches), nil, 0, running, errBoom, nil, nil, liveEvery, handler.LowPriority},
 		"InProgress":     {reason: "The pool wakes the object at the end of the run.", run: object(), report: running, want: 10 * time.Minute, priority: newsPriority},
 		"Ended": {
 			reason: "The result of the run must be recorded.", run: object(), want: time.Second, priority: newsPriority,

@@ -132,7 +132,7 @@ func TestDigestOnDelete(t *testing.T) {
 	}{
 		"Keep":     {"The policy is not an input.", of(with(&common.OnDelete{Policy: common.DeleteKeep}), "1"), plain, true},
 		"Playbook": {"A playbook is not an input.", of(with(&common.OnDelete{Playbook: "remove.yml"}), "1"), plain, true},
-		"Tags":     {"Nor are tags.", of(with(&common.OnDelete{Tags: []string{"remove"}}), "1"), plain, true},
+		"Tags":     {"Tags of a deletion are not inputs.", of(with(&common.OnDelete{Tags: []string{"remove"}}), "1"), plain, true},
 		"Role":     {"A role that is installed for a deletion is an input.", removed, plain, false},
 		"Version":  {"The version of such a role is an input.", of(cleanup(""), "1", "2"), removed, false},
 		"Src":      {"The source of such a role is an input.", of(cleanup("https://example.org/role"), "1", "1"), removed, false},

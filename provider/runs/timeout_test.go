@@ -19,12 +19,12 @@ func TestTimeouts(t *testing.T) {
 		want     time.Duration
 	}{
 		"Default":   {"A run without a timeout should have the default.", Timeouts{time.Minute, time.Hour}, nil, time.Minute},
-		"Own":       {"A run should have the timeout that it asks for.", Timeouts{time.Minute, time.Hour}, of(time.Second), time.Second},
-		"TooLong":   {"No run should have more than the longest.", Timeouts{time.Minute, time.Hour}, of(24 * time.Hour), time.Hour},
-		"None":      {"A run that asks for none should have the longest.", Timeouts{time.Minute, time.Hour}, of(0), time.Hour},
-		"NoDefault": {"So should one without any.", Timeouts{0, time.Hour}, nil, time.Hour},
-		"Cut":       {"A default is no way around it.", Timeouts{2 * time.Hour, time.Hour}, nil, time.Hour},
-		"Unbounded": {"Where nothing is the longest, 0 means none.", Timeouts{time.Minute, 0}, of(0), 0},
+		"Own":       {"A run should have its own timeout.", Timeouts{time.Minute, time.Hour}, of(time.Second), time.Second},
+		"TooLong":   {"A timeout should be at most the longest.", Timeouts{time.Minute, time.Hour}, of(24 * time.Hour), time.Hour},
+		"None":      {"A run with the timeout 0 should have the longest.", Timeouts{time.Minute, time.Hour}, of(0), time.Hour},
+		"NoDefault": {"Without a default, a run should have the longest timeout.", Timeouts{0, time.Hour}, nil, time.Hour},
+		"Cut":       {"The default should be at most the longest timeout.", Timeouts{2 * time.Hour, time.Hour}, nil, time.Hour},
+		"Unbounded": {"Without a longest timeout, 0 means none.", Timeouts{time.Minute, 0}, of(0), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.timeouts.Of(common.AnsibleRunParameters{Timeout: tc.asked}); got != tc.want {
