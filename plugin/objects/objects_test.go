@@ -25,8 +25,8 @@ var (
 	sites = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Site"}
 )
 
-// site is an XR that refers to a run of its own, to one that it shall not have, to one that
-// is not there, to an XR, to another object, and to objects that no look is taken at.
+// site is an XR with references to a run of its own, to a run of another XR, to a run that
+// does not exist, to an XR, to another object, and to objects that are not read.
 const site = `
 apiVersion: example.org/v1
 kind: Site
@@ -74,12 +74,12 @@ kind: AnsibleRun
 metadata: {namespace: other, name: foreign, uid: foreign}
 `
 
-// apiServer has the objects of site, and answers with these errors if they are set.
+// apiServer returns a client with the objects of site. It returns the errors that are set.
 type apiServer struct {
 	get, list error
-	// read are the kinds of objects that were read one by one.
+	// read has the kinds of objects that were read one by one.
 	read []string
-	// patch is the last one.
+	// patch is the last patch.
 	patch string
 }
 
@@ -165,7 +165,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// A value that is removed is null, and another object of the name is left alone.
+// TestAnnotate tests that a removed annotation is null, and that the patch has the UID of the object.
 func TestAnnotate(t *testing.T) {
 	a := &apiServer{}
 	mine := &tree.Node{APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "AnsibleRun", Namespace: "ns", Name: "mine", UID: "mine"}

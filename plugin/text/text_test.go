@@ -79,7 +79,7 @@ func one(name string) *tree.Node {
 	return nil
 }
 
-// guarded is an XR that is ready, of runs that wait for an approval or for a window.
+// guarded is a ready XR with runs that wait for an approval or for a window.
 func guarded() *tree.Node {
 	drift := common.Drift{Changed: 2}
 
@@ -115,7 +115,7 @@ func guarded() *tree.Node {
 	}
 }
 
-// withholding is an XR with a run that withholds outputs, and one that reads an output of these.
+// withholding is an XR with a run that withholds outputs, and a run that reads one of them.
 func withholding() *tree.Node {
 	database := composed("database", tree.Ready, ended(common.PhaseSucceeded, common.HostTotals{OK: 1}))
 	database.Withheld = []string{
@@ -131,7 +131,7 @@ func withholding() *tree.Node {
 	}
 }
 
-// moving is an XR of runs in progress, and of what is being deleted.
+// moving is an XR with runs in progress, and with objects that are being deleted.
 func moving() *tree.Node {
 	running := common.Run{
 		Phase: common.PhaseRunning, Mode: common.ModeApply, Trigger: common.TriggerChanged, State: common.StatePresent,
@@ -170,7 +170,7 @@ func moving() *tree.Node {
 	return xr
 }
 
-// whys are those of all runs of an XR.
+// whys returns the texts of Why for all runs of an XR.
 func whys(s Style, root *tree.Node) string {
 	var b strings.Builder
 	for _, n := range root.Leaves() {
@@ -255,7 +255,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Each reason that a run may end with has an advice.
+// TestAdvice tests that there is advice for each reason of a run.
 func TestAdvice(t *testing.T) {
 	data, err := os.ReadFile("../../docs/lifecycle.md")
 	if err != nil {
@@ -296,7 +296,7 @@ func TestClean(t *testing.T) {
 		"Lines":     {reason: "Lines become one.", text: " a\n\tb\r\n", want: "a b"},
 		"Escape":    {reason: "Escapes of terminals are shown, as logs shows them.", text: "a\x1b[2Jb\x07\u009b31m", want: `a\u001b[2Jb\u0007\u009b31m`},
 		"Direction": {reason: "The direction of text does not change.", text: "a\u202eb\u2066", want: `a\u202eb\u2066`},
-		"Broken":    {reason: "What is no text is shown as such.", text: "a\xff", want: "a\ufffd"},
+		"Broken":    {reason: "Invalid UTF-8 is replaced.", text: "a\xff", want: "a\ufffd"},
 		"Letters":   {reason: "Letters of all languages stay.", text: "é Ж ✓", want: "é Ж ✓"},
 	}
 
@@ -309,7 +309,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// A long difference is cut, and says how to see the rest.
+// TestPrediction has a long difference, which is cut, with the flag that shows the rest.
 func TestPrediction(t *testing.T) {
 	n := composed("awaiting", tree.AwaitingApproval, common.Run{})
 	n.Approval = common.ApprovalObservation{Digest: "3f9a", State: common.ApprovalAwaiting}
@@ -321,7 +321,7 @@ func TestPrediction(t *testing.T) {
 		want, not string
 	}{
 		"Cut":  {reason: "The first lines are shown.", want: "(2 more lines, which --full shows)", not: "+last"},
-		"Full": {reason: "All of it may be asked for.", full: true, want: "+last\n      +one", not: "more lines"},
+		"Full": {reason: "With --full, all lines are shown.", full: true, want: "+last\n      +one", not: "more lines"},
 	}
 
 	for name, tc := range cases {

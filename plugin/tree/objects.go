@@ -1,6 +1,6 @@
-// Package tree says how the AnsibleRuns of an object are: it turns what the API server has
-// into a tree, of an XR or a claim and the runs that it stands for, or of an AnsibleRun
-// alone. It decides which of them a request is for, and when the request is answered.
+// Package tree determines the states of the AnsibleRuns of an object. It turns objects of the API server into a tree:
+// an XR or a claim with its runs, or a single AnsibleRun. It decides which of them a request is for, and when it is
+// answered.
 package tree
 
 import (

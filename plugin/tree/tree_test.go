@@ -141,7 +141,7 @@ func TestRunState(t *testing.T) {
 	}
 }
 
-// The outputs of a run that are withheld are said, with the secret that is in them.
+// TestWithheld has withheld outputs, which are listed with the source of their secret.
 func TestWithheld(t *testing.T) {
 	const todo = "; let the content publish it as a connection detail, or keep the secret out of the output"
 
@@ -156,7 +156,7 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// xr with a message of AnsibleRunsReady, and more conditions.
+// xr returns an XR with a message of AnsibleRunsReady, and additional conditions.
 func xr(t *testing.T, metadata, message, conditions string) *unstructured.Unstructured {
 	t.Helper()
 
@@ -171,7 +171,7 @@ func xr(t *testing.T, metadata, message, conditions string) *unstructured.Unstru
 	return o
 }
 
-// TestClaim has a claim tell of no run once more that its XR tells of.
+// TestClaim has a claim, which does not repeat the runs of its XR.
 func TestClaim(t *testing.T) {
 	claim := xr(t, "", "ValuePending:\na: vars.x: runs.b.outputs.x is not there yet", "")
 	claim.Object["spec"] = map[string]any{"resourceRef": map[string]any{"kind": "XSite", "name": "site-1"}}
@@ -210,7 +210,7 @@ func TestXR(t *testing.T) {
 			runs:       []*Node{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
 		},
 		"Composed": {
-			reason: "It has.", metadata: "generation: 3", want: Ready,
+			reason: "Crossplane has composed the change.", metadata: "generation: 3", want: Ready,
 			conditions: "{type: Ready, status: 'True', observedGeneration: 3}, {type: Synced, status: 'True', observedGeneration: 3}",
 			runs:       []*Node{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
 		},
@@ -279,7 +279,7 @@ func TestXR(t *testing.T) {
 			leaves:  []leaf{{"a", Ready}, {"b", Blocked}},
 		},
 		"Stale": {
-			reason: "What the XR says of the status of a run is older than that status.", want: Ready, conditions: "{type: Ready, status: 'True'}",
+			reason: "The message of the XR about the status of a run is older than that status.", want: Ready, conditions: "{type: Ready, status: 'True'}",
 			message: "RunFailed:\na: task \"x\" failed on host \"h\"",
 			runs:    []*Node{run(t, "a", "", "", isReady)},
 			leaves:  []leaf{{"a", Ready}},
@@ -316,13 +316,13 @@ func TestXR(t *testing.T) {
 			runs:       []*Node{run(t, "a", "", "", isReady)}, leaves: []leaf{{"a", Ready}},
 		},
 		"FailedAndHeld": {
-			reason: "What the XR cannot compute is told beside the failure of the values before.", want: Failed,
+			reason: "A missing value of the XR is shown beside the failure of the run with former values.", want: Failed,
 			conditions: "{type: AnsibleRunsReady, status: 'False', reason: ValueNotSet, message: 'b: vars.size: xr.spec.size is not set'}",
 			message2:   "b: vars.size: xr.spec.size is not set",
 			runs:       []*Node{run(t, "b", "", "", isFailed)}, leaves: []leaf{{"b", Failed}},
 		},
 		"HeldTold": {
-			reason: "It is told once.", want: Blocked,
+			reason: "A missing value is shown once.", want: Blocked,
 			conditions: "{type: AnsibleRunsReady, status: 'False', reason: ValueNotSet, message: 'b: vars.size: xr.spec.size is not set'}",
 			runs:       []*Node{run(t, "b", "", "", isReady)}, leaves: []leaf{{"b", Blocked}},
 		},
@@ -388,7 +388,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// The author of an XR may write references to the runs of others.
+// TestOwns has XRs with references to objects of other XRs.
 func TestOwns(t *testing.T) {
 	owner := object(t, "{apiVersion: e.org/v1, kind: Site, metadata: {namespace: ns, name: site, uid: one}}")
 
@@ -397,13 +397,13 @@ func TestOwns(t *testing.T) {
 		object string
 		want   bool
 	}{
-		"Controlled": {reason: "What the XR controls is its own.", object: "{metadata: {ownerReferences: [{uid: two}, {uid: one, controller: true}]}}", want: true},
+		"Controlled": {reason: "An XR owns objects that it controls.", object: "{metadata: {ownerReferences: [{uid: two}, {uid: one, controller: true}]}}", want: true},
 		"Owned":      {reason: "An owner that does not control is not enough.", object: "{metadata: {ownerReferences: [{uid: one}]}}"},
-		"Foreign":    {reason: "What another XR controls is not its own.", object: "{metadata: {ownerReferences: [{uid: two, controller: true}]}}"},
-		"Free":       {reason: "Nor is what has no controller.", object: "{metadata: {name: x}}"},
-		"Claimed":    {reason: "An XR is that of its claim.", object: "{metadata: {name: x}, spec: {claimRef: {apiVersion: e.org/v1, kind: Site, namespace: ns, name: site}}}", want: true},
-		"Others":     {reason: "An XR is not that of another claim.", object: "{metadata: {name: x}, spec: {claimRef: {apiVersion: e.org/v1, kind: Site, namespace: other, name: site}}}"},
-		"Pretended":  {reason: "A namespaced object is no XR of a claim, whatever it says.", object: "{metadata: {name: x, namespace: ns}, spec: {claimRef: {apiVersion: e.org/v1, kind: Site, namespace: ns, name: site}}}"},
+		"Foreign":    {reason: "An XR does not own objects that another XR controls.", object: "{metadata: {ownerReferences: [{uid: two, controller: true}]}}"},
+		"Free":       {reason: "An XR does not own objects without a controller.", object: "{metadata: {name: x}}"},
+		"Claimed":    {reason: "A claim owns its XR.", object: "{metadata: {name: x}, spec: {claimRef: {apiVersion: e.org/v1, kind: Site, namespace: ns, name: site}}}", want: true},
+		"Others":     {reason: "A claim does not own the XR of another claim.", object: "{metadata: {name: x}, spec: {claimRef: {apiVersion: e.org/v1, kind: Site, namespace: other, name: site}}}"},
+		"Pretended":  {reason: "A namespaced object is not the XR of a claim, even with a claimRef.", object: "{metadata: {name: x, namespace: ns}, spec: {claimRef: {apiVersion: e.org/v1, kind: Site, namespace: ns, name: site}}}"},
 	}
 
 	for name, tc := range cases {
