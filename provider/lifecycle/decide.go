@@ -21,7 +21,8 @@ import (
 type Situation struct {
 	// Policy of the object.
 	Policy common.RunPolicy
-	// Create and Update are true if the management policies allow the first apply, and further ones.
+	// Create and Update are true if the management policies have these actions. A first apply needs one of them, a later
+	// one needs Update.
 	Create, Update bool
 	// Deleted is true for an object with a deletion timestamp. Keeps is true if its deletion starts no run.
 	Deleted, Keeps bool
