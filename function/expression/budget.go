@@ -8,45 +8,42 @@ import (
 )
 
 const (
-	// maxWork of one expression, as in Kubernetes. A unit is what CEL calls a cost, about 100 ns.
+	// maxWork is the limit of one expression, as in Kubernetes. A unit of work is a unit of CEL's cost, about 100 ns.
 	maxWork = celconfig.PerCallLimit
-	// maxTotalWork of all expressions for one XR.
+	// maxTotalWork is the limit of all expressions for one XR.
 	maxTotalWork = celconfig.RuntimeCELCostBudget
-	// maxTotalSize of all values for one XR, in bytes. Of what is larger, core does
-	// not receive the third part.
+	// maxTotalSize is the limit of all values for one XR in bytes: three times the largest response that core receives.
 	maxTotalSize = 12 << 20
-	// perUnit is how many bytes of a text are gone through in a unit.
+	// perUnit is the number of bytes of a string that one unit of work processes.
 	perUnit = 10
-	// PerField is the work of a field of an object: it is sorted, and put into
-	// another one.
+	// PerField is the work to sort a field of an object and to copy it to another object.
 	PerField = 10
 )
 
-// A Budget is the work that the expressions for one XR may take together, and the size of
-// their values: enough for whatever a Composition may want of an XR, and little enough not
-// to keep others waiting. The zero Budget has it all. It must not be used concurrently.
+// A Budget limits the total work of the expressions for one XR, and the total size of their values, so that one XR does
+// not delay others. The zero Budget is unspent. A nil Budget has no limit. A Budget must not be used concurrently.
 type Budget struct {
 	spent   uint64
 	written int
 }
 
-// Spend work, in units of about 100 ns. A nil Budget has no end.
+// Spend adds work, in units of about 100 ns.
 func (b *Budget) Spend(work uint64) {
 	if b != nil {
 		b.spent += work
 	}
 }
 
-// Write a value of this many bytes.
+// Write adds the size of a value in bytes, and the work to write it.
 func (b *Budget) Write(bytes int) {
 	if b != nil {
 		b.written += bytes
 	}
 
-	b.Spend(ofText(bytes))
+	b.Spend(textWork(bytes))
 }
 
-// exhausted says what there is too much of; nil while something is left of everything.
+// exhausted returns an error if the work or the size is above its limit.
 func (b *Budget) exhausted() error {
 	switch {
 	case b == nil:
@@ -61,10 +58,10 @@ func (b *Budget) exhausted() error {
 	return nil
 }
 
-// ofText is the work to go through this many bytes of text.
-func ofText(bytes int) uint64 { return uint64(max(bytes, 0)) / perUnit }
+// textWork returns the work to process a string with a number of bytes.
+func textWork(bytes int) uint64 { return uint64(max(bytes, 0)) / perUnit }
 
-// spend work, or end the evaluation when that is too much, or when the context is done.
+// spend adds work. It ends the evaluation if the limit is exceeded, or the context is done.
 func (e *evaluation) spend(work uint64) {
 	const often = 1000
 

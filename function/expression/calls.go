@@ -24,29 +24,28 @@ import (
 
 // The work of calls, in units.
 const (
-	// perCall is the work of the least call.
+	// perCall is the minimum work of a call.
 	perCall = 5
-	// perTurn is the work of a turn of a comprehension, apart from its calls.
+	// perTurn is the work of an iteration of a comprehension without its calls.
 	perTurn = 3
 	// perZone is the work to read the rules of a time zone from a file.
 	perZone = 300
-	// maxShort is how long a quantity or a version is, in bytes: numbers are worked with digit by digit.
+	// maxShort is the maximum length of a quantity or a version in bytes: arithmetic goes digit by digit.
 	maxShort = 256
-	// perJSON is how many times a text is gone through that is read as JSON, or a value that is written.
+	// perJSON is the factor of the work to encode or decode JSON, compared to one pass over the value.
 	perJSON = 10
-	// perClause is how long a number becomes in a text, at most, and the time it
-	// takes, as bytes. Its precision has three digits.
+	// perClause is the maximum size in bytes of a number in a format clause such as %.999f. The time is proportional.
 	perClause = 1320
-	// perSteps is how many instructions of a regular expression are looked at in a unit.
+	// perSteps is the number of instructions of a regular expression that one unit of work executes.
 	perSteps = 16
 )
 
-// A call goes through its arguments before it is made, and spends the work of that: authors of XRs choose values, so
-// that a short expression may take for ever, or all memory.
+// A call spends its estimated work before the function runs. Authors of XRs choose the arguments, so a short expression
+// could otherwise take unlimited time or memory.
 //
-// CEL's own limit (cel.CostLimit) is not used. It counts a call after the call was made, when
-// lists.range(xr.spec.billion) has taken all memory. And it takes the square of the turns of a comprehension by itself:
-// it keeps the values of all turns on a stack, which it searches in each.
+// CEL's own limit (cel.CostLimit) is not used. It counts a call only after the function has run, when
+// lists.range(xr.spec.billion) has already taken all memory. Its own time is quadratic in the iterations of a
+// comprehension: it searches a stack with the values of all earlier iterations.
 type call struct {
 	interpreter.InterpretableCall
 
@@ -54,8 +53,7 @@ type call struct {
 	binding *functions.Overload
 }
 
-// limited returns a decorator of programs that limits the work of all calls. The functions are those of the
-// environment.
+// limited returns a decorator of CEL programs that limits the work of all calls of functions of env.
 func limited(env *cel.Env) interpreter.InterpretableDecorator {
 	return func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
 		made, ok := i.(interpreter.InterpretableCall)
@@ -73,7 +71,7 @@ func limited(env *cel.Env) interpreter.InterpretableDecorator {
 			return i, err
 		}
 
-		// The last one chooses among all of them.
+		// The last binding dispatches to all overloads.
 		binding := bindings[len(bindings)-1]
 		if binding.NonStrict {
 			return i, nil
@@ -83,7 +81,8 @@ func limited(env *cel.Env) interpreter.InterpretableDecorator {
 	}
 }
 
-// Eval makes the call. An argument that failed stands for it, which is work, too: a comprehension may go on after it.
+// Eval returns the first argument that is an error, or else the result of the function. An error spends work, too: a
+// comprehension may continue after it.
 func (c *call) Eval(a interpreter.Activation) ref.Val {
 	args := make([]ref.Val, len(c.args))
 
@@ -95,31 +94,31 @@ func (c *call) Eval(a interpreter.Activation) ref.Val {
 		}
 	}
 
-	return types.LabelErrNode(c.ID(), c.of(evaluationOf(a), args))
+	return types.LabelErrNode(c.ID(), c.invoke(evaluationOf(a), args))
 }
 
-// compares are the functions that compare values with each other.
+// compares has the functions that compare values.
 var compares = map[string]bool{ //nolint:gochecknoglobals // It is a constant.
 	operators.Equals: true, operators.NotEquals: true, operators.In: true, "distinct": true, "indexOf": true,
 	"lastIndexOf": true, "sets.contains": true, "sets.equivalent": true, "sets.intersects": true,
 }
 
-// of these arguments.
-func (c *call) of(e *evaluation, args []ref.Val) ref.Val {
+// invoke spends the work of the call, and runs the function.
+func (c *call) invoke(e *evaluation, args []ref.Val) ref.Val {
 	const two = 2
 
 	name := c.Function()
 	work, unusable := workOf(name, args)
 	e.spend(work)
 
-	// A map is only asked for a key.
+	// key in map does not compare the values of the map, so they may be unusable.
 	_, isMap := args[len(args)-1].(traits.Mapper)
 	if unusable != nil && compares[name] && (name != operators.In || !isMap) {
 		return unusable
 	}
 
 	switch {
-	case name == functionFail: // The expression has no value, whatever else is in it.
+	case name == functionFail: // A CEL error would be ignored in true || fail("…").
 		message, _ := args[0].(types.String)
 		_, isLiteral := c.args[0].(interpreter.InterpretableConst)
 		e.end(&Problem{Kind: Invalid, Message: clip.Text(string(message), maxMessage), Plain: isLiteral})
@@ -141,14 +140,14 @@ func (c *call) of(e *evaluation, args []ref.Val) ref.Val {
 	return types.NewErr("no such overload: %s", name)
 }
 
-// workOf a call: to go through its arguments, and what a few functions do or make beyond that. The value is the first
-// one in the arguments that cannot be used; nil for none.
+// workOf returns the work of a call: one pass over its arguments, and more for some functions. The value is the first
+// error inside of the arguments; nil for none.
 func workOf(function string, args []ref.Val) (uint64, ref.Val) {
 	w := weigher{}
 
 	if function == functionRange {
 		if m, ok := args[0].(traits.Mapper); ok {
-			// Keys are put in order, and long ones are compared as far as they are equal.
+			// Keys are sorted: the comparison of long keys takes time.
 			for it := m.Iterator(); it.HasNext() == types.True; {
 				w.weigh(it.Next())
 			}
@@ -178,7 +177,7 @@ func workOf(function string, args []ref.Val) (uint64, ref.Val) {
 		n *= w.deepest // Each level of a value is written again into the one around it.
 		format, _ := args[0].(types.String)
 
-		n += ofText(strings.Count(string(format), "%") * perClause)
+		n += textWork(strings.Count(string(format), "%") * perClause)
 
 		if precision.MatchString(string(format)) {
 			n += maxWork
@@ -203,18 +202,19 @@ func workOf(function string, args []ref.Val) (uint64, ref.Val) {
 	return n, w.unusable
 }
 
-// A precision of a format, and an exponent of a quantity, that are too large: numbers are written out with all digits.
+// precision and exponent match numbers of too many digits: a precision of four digits or more in a format string, and
+// an exponent of three digits or more in a quantity.
 var (
 	precision = regexp.MustCompile(`%\.[0-9]{4}`)
 	exponent  = regexp.MustCompile(`^[-+]?[0-9.]+[eE][-+]?[0-9]{3}`)
 )
 
-// A weigher goes through all that is in values, as far as the limit.
+// A weigher computes the work of one pass over values with all their items and fields. It stops at maxWork.
 type weigher struct {
 	work uint64
 	// depth of the value that is weighed, and of the deepest one.
 	depth, deepest uint64
-	// unusable is the first value that is an error, in the order of the keys: one that is not known, for example.
+	// unusable is the first error in the values, in the order of map keys, for example for an Unknown value.
 	unusable ref.Val
 }
 
@@ -227,17 +227,17 @@ func (w *weigher) weigh(v ref.Val) {
 	case *types.Err:
 		w.unusable = cmp.Or(w.unusable, ref.Val(v))
 	case types.String:
-		w.work += ofText(len(v))
+		w.work += textWork(len(v))
 	case types.Bytes:
-		w.work += ofText(len(v))
+		w.work += textWork(len(v))
 	case *types.Optional:
 		if v.HasValue() {
 			w.weigh(v.GetValue())
 		}
 	case apiservercel.URL:
-		w.work += ofText(len(v.Host) + len(v.Path) + perUnit*len(v.RawQuery))
+		w.work += textWork(len(v.Host) + len(v.Path) + perUnit*len(v.RawQuery))
 	case traits.MutableLister, traits.MutableMapper:
-		// A comprehension adds to its result in place.
+		// A comprehension appends to this result in place, without a pass over it.
 	case traits.Lister:
 		for it := v.Iterator(); it.HasNext() == types.True && w.work <= maxWork; {
 			w.weigh(it.Next())
@@ -253,7 +253,7 @@ func (w *weigher) weigh(v ref.Val) {
 	w.depth--
 }
 
-// length of a text in bytes, or of a list.
+// length returns the length of a string in bytes, or the number of items of a list or a map; 1 for other values.
 func length(v ref.Val) uint64 {
 	switch v := v.(type) {
 	case types.String:
@@ -269,17 +269,17 @@ func length(v ref.Val) uint64 {
 	return 1
 }
 
-// searched is a text that is searched for a regular expression, which spends the work of that.
+// searched is the operand of a search for a regular expression. Its evaluation spends the work of the search.
 type searched struct {
 	interpreter.Interpretable
 
-	// size of the regular expression, in instructions.
+	// size is the number of instructions of the regular expression.
 	size uint64
-	// all matches are looked for.
+	// all is true for a search for all matches.
 	all bool
 }
 
-// Eval returns the text.
+// Eval returns the string to search.
 func (s *searched) Eval(a interpreter.Activation) ref.Val {
 	const overhead, half = 3, 2
 
@@ -288,7 +288,7 @@ func (s *searched) Eval(a interpreter.Activation) ref.Val {
 	work := perCall + (bytes+1)*(overhead+s.size)/perSteps
 
 	if s.all {
-		// After each match it may go through all the rest of the text, however short the match is: half of it on average.
+		// The search after each match may read the whole rest of the string, which is half of it on average.
 		work *= 1 + bytes/half
 	}
 
@@ -297,8 +297,8 @@ func (s *searched) Eval(a interpreter.Activation) ref.Val {
 	return text
 }
 
-// searchOf a text for a regular expression, which CEL compiles once. It is literal: a short one that the author of an
-// XR chose could become large, and take long to compile.
+// searchOf returns a call that spends the work of a search for a regular expression. The expression must be literal, so
+// that CEL compiles it once: a short one from an XR could become a large program.
 func searchOf(made interpreter.InterpretableCall) (interpreter.Interpretable, error) {
 	args := slices.Clone(made.Args())
 
@@ -316,7 +316,7 @@ func searchOf(made interpreter.InterpretableCall) (interpreter.Interpretable, er
 		return nil, err
 	}
 
-	program, err := syntax.Compile(parsed.Simplify()) // Repetitions are written out.
+	program, err := syntax.Compile(parsed.Simplify()) // Simplify expands repetitions.
 	if err != nil {
 		return nil, err
 	}

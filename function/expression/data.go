@@ -6,38 +6,35 @@ import (
 	"strings"
 )
 
-// Data is what expressions see. Its values are JSON, with numbers float64 or
-// int64 and objects that may be a Partial, and are not changed.
+// Data has the values of the variables of expressions. They are JSON with float64 or int64 numbers, a Partial for some
+// objects, and an Unknown for withheld values. Evaluation does not change them.
 type Data struct {
-	// XR as observed: an object.
+	// XR is the observed XR: an object.
 	XR any
-	// Runs by name, those that were observed. What is made by forEach is a map
-	// by key. Texts of other encodings than UTF-8 are bytes.
+	// Runs are the observed runs by name. A run with forEach is a map of its members by key. Strings that are not UTF-8
+	// are bytes.
 	Runs map[string]any
-	// Required resources by name, those that core has answered: an object, or a
-	// list of objects.
+	// Required are the required resources that core has returned, by name: an object, or a list of objects.
 	Required map[string]any
-	// Resources that other steps compose, by their composition resource names, those
-	// that were observed.
+	// Resources are the observed resources of other steps by composition resource name.
 	Resources map[string]any
-	// Each is the item that a run of forEach is made of: key and value.
+	// Each has the key and the value of an item of forEach.
 	Each map[string]any
 	// Environment is the merged data of the EnvironmentConfigs.
 	Environment map[string]any
-	// Context of the pipeline.
+	// Context is the context of the pipeline.
 	Context map[string]any
-	// Locals are the values that the input has names for.
+	// Locals are the values of the locals of the input.
 	Locals *LocalValues
-	// Budget of the work for this XR. Without one, only the work of each
-	// expression is limited.
+	// Budget is the budget for this XR. If it is nil, only the work of each expression is limited.
 	Budget *Budget
 
-	// exact values have int64 for integers, and float64 for doubles only.
+	// exact is true for the evaluation of locals: integers of the result are int64, and doubles float64.
 	exact bool
 }
 
-// Has is true for what is at a path that Defaulted returned. What is asked for in a list is an
-// item, and no field.
+// Has is true if a value exists at a path that Defaulted returned. It is true for a name in a list, which is an item
+// and not a field, as in "a" in xr.spec.zones.
 func (d Data) Has(ctx context.Context, path []string) bool {
 	at := roots[path[0]].of(&d)
 
@@ -72,38 +69,36 @@ func (d Data) Has(ctx context.Context, path []string) bool {
 	return true
 }
 
-// A Kind of problem.
+// A Kind is the kind of a problem, in the form of the reason of a condition.
 type Kind string
 
 // Kinds of problems.
 const (
-	// Pending values are not there yet, but may be later.
+	// Pending values do not exist yet, but may exist later without an edit of the XR.
 	Pending Kind = "ValuePending"
-	// Withheld values are there, and must not be shown.
+	// Withheld values exist, but are not shown since they contain a secret.
 	Withheld Kind = "OutputWithheld"
-	// NotSet values were left out by the author of the XR.
+	// NotSet values are missing in the XR, and its author can set them.
 	NotSet Kind = "ValueNotSet"
-	// Invalid values cannot be computed, or not be used.
+	// Invalid values result from an error, or have a type or size that is not allowed.
 	Invalid Kind = "InvalidValue"
 )
 
-// A Problem is why a value could not be computed.
-type Problem struct { //nolint:errname // It is an error within an evaluation alone.
-	// Path of the value.
+// A Problem is the reason why a template has no value.
+type Problem struct { //nolint:errname // It is an error only inside of an evaluation.
+	// Path is the path of the template.
 	Path string
-	// Kind of the problem.
 	Kind Kind
-	// Message says what is wrong, in one line.
+	// Message explains the problem in one line.
 	Message string
-	// Plain is true when the message of an Invalid value cannot show anything of
-	// any value.
+	// Plain is true if the message of an Invalid value has no part of any value, and cannot disclose a secret.
 	Plain bool
 }
 
-// relative begins the text of an error about what is below a value: each part of its path is followed by a colon.
+// relative matches the relative path at the start of an error, with a colon after each element, as in ".a: [0]: ".
 var relative = regexp.MustCompile(`^((\[\d+\]|\.[\w-]+)*: )+`)
 
-// InvalidAt returns a problem of kind Invalid at a path, or at what the text of an error says is below it.
+// InvalidAt returns a problem of kind Invalid at a path. A relative path at the start of the error is appended to it.
 func InvalidAt(path string, err error) Problem {
 	at := relative.FindString(err.Error())
 
@@ -112,15 +107,15 @@ func InvalidAt(path string, err error) Problem {
 	}
 }
 
-// Error says what is wrong, of a value that is there and that no expression can use.
+// Error returns the message, for a value in the data that expressions cannot use.
 func (p Problem) Error() string { return p.Message }
 
-// String returns the problem in one line.
+// String returns the problem with its path in one line.
 func (p Problem) String() string {
 	return p.Path + ": " + p.Message
 }
 
-// A local has a value (true), is left out, or has a problem.
+// A local is the result for a local: a value if ok, none for optional.none(), or a problem.
 type local struct {
 	value   any
 	ok      bool

@@ -4,31 +4,31 @@ import "maps"
 
 const connectionDetails = "connectionDetails"
 
-// Declarations are what an Environment's expressions see. Schemas are OpenAPI v3.
+// Declarations declare the variables of expressions. Schemas are OpenAPI v3; nil allows any value.
 type Declarations struct {
-	// Runs by name: true for those that are made by forEach, which are maps by key.
+	// Runs are the runs by name: true for a run with forEach, which is a map by key.
 	Runs map[string]bool
-	// Required resources by name: true for those that are selected by labels, which are lists.
+	// Required are the required resources by name: true for a list, which labels select.
 	Required map[string]bool
-	// Resources that other steps compose, with their schemas as far as they are known; nil when there may be any.
+	// Resources are the schemas of the resources of other steps by composition resource name; nil allows any name.
 	Resources map[string]map[string]any
-	// Each is true where each.key and each.value are there.
+	// Each is true if expressions may use each.key and each.value.
 	Each bool
-	// Item is the schema of each.value; nil for anything.
+	// Item is the schema of each.value.
 	Item map[string]any
-	// Details is true where runs have their connection details.
+	// Details is true if expressions may use the connection details of runs and resources.
 	Details bool
-	// Operation is true where there is neither an XR nor anything observed of runs.
+	// Operation is true for an Operation, which has no XR, no observed runs and no composed resources.
 	Operation bool
-	// Locals that expressions see; nil for none. Those of which nothing is compiled yet may be anything.
+	// Locals are the locals of the input; nil for none. A local that is not compiled yet may have any type.
 	Locals *Locals
-	// Schema of the XR, if it is known. It says which fields there are, and which numbers are integers.
+	// Schema is the schema of the XR.
 	Schema map[string]any
-	// Run is the schema of an AnsibleRun; without it, fields of runs may be anything.
+	// Run is the schema of an AnsibleRun.
 	Run map[string]any
 }
 
-// schemas of the roots that are closed, by name.
+// schemas returns the schemas of the roots with a fixed set of fields, by root.
 func (d Declarations) schemas() map[string]map[string]any {
 	run := d.run()
 
@@ -66,12 +66,12 @@ func (d Declarations) schemas() map[string]map[string]any {
 	return schemas
 }
 
-// inOperation says what is missing in an Operation, by the names of roots.
-var inOperation = map[string]string{ //nolint:gochecknoglobals // It is a constant.
+// missingInOperation has the messages about roots that do not exist in an Operation.
+var missingInOperation = map[string]string{ //nolint:gochecknoglobals // It is a constant.
 	rootXR: "there is no XR", rootRuns: "there are no observed runs", rootResources: "there are no composed resources",
 }
 
-// collection returns the schema of a root with these names, each of one schema or, where true, of another one.
+// collection returns the schema of a root with named fields: many for a name that is true, one for others.
 func collection(one, many map[string]any, names map[string]bool) map[string]any {
 	fields := make(map[string]any, len(names))
 
@@ -85,7 +85,7 @@ func collection(one, many map[string]any, names map[string]bool) map[string]any 
 	return objectOf(fields)
 }
 
-// run returns the schema of a run, by that of an AnsibleRun if that is known.
+// run returns the schema of a run, which has parts of the schema of an AnsibleRun.
 func (d Declarations) run() map[string]any {
 	fields := map[string]any{"metadata": nil, "spec": nil, "status": nil, "reported": nil, "ready": typed(Boolean)}
 
@@ -102,7 +102,7 @@ func (d Declarations) run() map[string]any {
 	return objectOf(fields)
 }
 
-// details are the fields that only connectionDetails see.
+// details returns the schema of connection details by field name; nil if expressions may not use them.
 func (d Declarations) details() map[string]any {
 	if !d.Details {
 		return nil

@@ -1,8 +1,7 @@
-// Package expression compiles and evaluates the values of the input that may hold expressions: any JSON with strings
-// that may hold CEL, written ${…}. An Environment knows what expressions see, and compiles a value to a Template,
-// once for a Composition; the Template is evaluated with the Data of each XR. The mistakes and Problems say in one
-// line what is wrong, and where.
+// Package expression compiles and evaluates values of the input: JSON with strings that may contain CEL expressions,
+// written ${…}. An Environment declares the variables of expressions, and compiles a value to a Template, once for a
+// Composition. The Template is evaluated with the Data of each XR. Mistakes are errors of compilation, and Problems are
+// errors of evaluation. Both are messages of one line.
 //
-// value.go has the values that expressions see, library.go the functions that they call, and budget.go and calls.go the
-// limits of their work.
+// value.go has the values of the variables, library.go the functions, and budget.go and calls.go limit the work.
 package expression

@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// The page on expressions says what is true.
+// The examples of docs/expressions.md have the documented values.
 func TestDocs(t *testing.T) {
 	_, page, _ := strings.Cut(needs.Read(t, "../../docs/expressions.md"), "With this XR\n\n```yaml\n")
 	text, page, _ := strings.Cut(page, "```")
@@ -34,7 +34,7 @@ func TestDocs(t *testing.T) {
 
 		source, isValue := first, json.Unmarshal([]byte(second), &want) == nil
 		if !isValue {
-			// What Jinja2 has, CEL has, too.
+			// A row of the table from Jinja2 to CEL has an expression in place of a value.
 			source = second
 		}
 

@@ -12,27 +12,27 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// An Environment compiles expressions, those that are equal once. Its roots are closed: a field of xr, of each or of a
-// run, a run, or a required resource that does not exist is an error. The environment and the context are maps of
-// anything. It is not safe for concurrent use, unlike what it compiles.
+// An Environment compiles expressions, and caches the programs. An undeclared run, required resource or local is an
+// error, and so is an undeclared field of xr, each or a run. The roots environment and context have any fields.
+// An Environment is not safe for concurrent use, but its Templates are.
 type Environment struct {
 	declared Declarations
 
 	cel *cel.Env
-	// known are the schemas of roots by name, and types the types that they become.
+	// known has the schemas of roots by name, and types the CEL types of their objects.
 	known map[string]map[string]any
 	types provider
-	// programs that were compiled, by their sources.
+	// programs has the compiled programs by source.
 	programs map[string]*program
 }
 
-// base is what all environments extend.
-var base = sync.OnceValue(func() *cel.Env { //nolint:gochecknoglobals // It is a constant that takes long to make.
+// base is the CEL environment with all functions, which other environments extend.
+var base = sync.OnceValue(func() *cel.Env { //nolint:gochecknoglobals // It is a constant that is slow to create.
 	return must(cel.NewEnv(libraryOptions()...))
 })
 
-// loose is an environment in which roots may be anything.
-var loose = sync.OnceValue(func() *cel.Env { //nolint:gochecknoglobals // It is a constant that takes long to make.
+// loose is the CEL environment in which roots have any type.
+var loose = sync.OnceValue(func() *cel.Env { //nolint:gochecknoglobals // It is a constant that is slow to create.
 	var variables []cel.EnvOption
 	for name := range roots {
 		variables = append(variables, cel.Variable(name, cel.DynType))
@@ -41,7 +41,7 @@ var loose = sync.OnceValue(func() *cel.Env { //nolint:gochecknoglobals // It is 
 	return must(base().Extend(variables...))
 })
 
-// must returns an environment. No input chooses what is declared: the names of roots and functions.
+// must panics on an error, which input cannot cause: the names of roots and functions are constants.
 func must(env *cel.Env, err error) *cel.Env {
 	if err != nil {
 		panic(err)
@@ -50,7 +50,7 @@ func must(env *cel.Env, err error) *cel.Env {
 	return env
 }
 
-// NewEnvironment returns an Environment of expressions that see these, and always the environment and the context.
+// NewEnvironment returns an Environment with the declared variables. It always has the roots environment and context.
 func NewEnvironment(d Declarations) *Environment {
 	if d.Locals == nil {
 		d.Locals = NewLocals(nil)
@@ -63,7 +63,7 @@ func NewEnvironment(d Declarations) *Environment {
 	options := []cel.EnvOption{cel.CustomTypeProvider(e.types)}
 
 	for name := range roots {
-		if name == rootEach && !d.Each || d.Operation && inOperation[name] != "" {
+		if name == rootEach && !d.Each || d.Operation && missingInOperation[name] != "" {
 			continue
 		}
 
@@ -81,7 +81,7 @@ func NewEnvironment(d Declarations) *Environment {
 	return e
 }
 
-// compile an expression, once.
+// compile returns the cached program of an expression, or compiles it.
 func (e *Environment) compile(source string) *program {
 	if p, ok := e.programs[source]; ok {
 		return p
@@ -97,7 +97,7 @@ func (e *Environment) compile(source string) *program {
 	return p
 }
 
-// compileSource of an expression. Each mistake points into it.
+// compileSource compiles an expression. Each mistake shows its position.
 func (e *Environment) compileSource(source string) (*program, []string) {
 	parsed, issues := parse(e.cel, source)
 	if errs := issues.Errors(); len(errs) > 0 {
@@ -149,7 +149,8 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 	}, nil
 }
 
-// schemaOf the value of an expression. CEL gives what is at a computed key the type of its default.
+// schemaOf returns the schema of the value of an expression; nil if any value is possible. It does not use CEL's type
+// after an optional index of an operand without a schema: CEL assumes the type of the default.
 func (e *Environment) schemaOf(compiled *cel.Ast) map[string]any {
 	asked := ast.MatchDescendants(ast.NavigateAST(compiled.NativeRep()), ast.FunctionMatcher(operators.OptIndex))
 	if slices.ContainsFunc(asked, func(x ast.NavigableExpr) bool {
@@ -161,11 +162,10 @@ func (e *Environment) schemaOf(compiled *cel.Ast) map[string]any {
 	return e.types.schemaOf(compiled.OutputType())
 }
 
-// check the types of an expression. With schemas CEL refuses more than is a mistake: an object of a schema can be used
-// as a map all the same, and values of different types may take the place of each other. So what it refuses is checked
-// without schemas.
+// check checks the types of an expression. With schemas, CEL also rejects valid expressions: for example, an object
+// cannot be used as a map, and alternatives must have the same type. Such an expression is checked without schemas.
 func (e *Environment) check(source string, parsed *cel.Ast) (*cel.Ast, []string) {
-	count(parsed.NativeRep())
+	wrapKeysAndRanges(parsed.NativeRep())
 	compiled, issues := e.cel.Check(parsed)
 	errs := issues.Errors()
 
@@ -179,7 +179,7 @@ func (e *Environment) check(source string, parsed *cel.Ast) (*cel.Ast, []string)
 	return compiled, e.explain(source, issues.Errors())
 }
 
-// parse an expression. A name that is written in brackets is one after a dot: CEL checks no other.
+// parse parses an expression. It replaces a["b"] by a.b, since CEL checks only names after a dot.
 func parse(env *cel.Env, source string) (*cel.Ast, *cel.Issues) {
 	parsed, issues := env.Parse(source)
 	if issues.Err() != nil {

@@ -13,33 +13,33 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// An evaluation of an expression. It is the activation, which knows the values of
-// the roots.
+// An evaluation evaluates one expression. It is the CEL activation, which has the values of the roots.
 type evaluation struct {
 	ctx  context.Context //nolint:containedctx // It lives as long as the evaluation.
 	data *Data
-	// known schemas of roots.
+	// known has the schemas of roots by name.
 	known map[string]map[string]any
-	// work that was spent.
+	// work is the spent work.
 	work uint64
-	// missed are the last places at which nothing is, by name, and list the last one that was asked for its size.
+	// missed has the last missing place of each name, and list is the last list with a call of Size. They are used to
+	// find the place of an error.
 	missed map[string]*place
 	list   *list
-	// problem that has ended the evaluation, if one has.
+	// problem is the problem that has ended the evaluation.
 	problem *Problem
 }
 
-// end the evaluation because of a problem. There is no way to end one but by a panic that CEL expects: an expression
-// goes on after an error where that does not matter, as true || fail("…") does.
+// end ends the evaluation with a problem. It panics, and CEL recovers: CEL would continue after an error that does not
+// affect the result, as in true || fail("…").
 func (e *evaluation) end(problem *Problem) {
 	e.problem = problem
 	panic(interpreter.EvalCancelledError{Message: problem.Message})
 }
 
-// nameEvaluation is the name under which the activation has the evaluation. No expression can have such a name.
+// nameEvaluation is the variable of the activation that has the evaluation. Expressions cannot contain this name.
 const nameEvaluation = "@evaluation"
 
-// evaluationOf an activation, which may be that of a comprehension.
+// evaluationOf returns the evaluation of an activation, or of the activation around a comprehension.
 func evaluationOf(a interpreter.Activation) *evaluation {
 	v, _ := a.ResolveName(nameEvaluation)
 	e, _ := v.(*evaluation)
@@ -61,12 +61,11 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 	return e.value(place{name: name}, r.of(e.data), e.known[name]), true
 }
 
-// Parent is nil.
 func (e *evaluation) Parent() interpreter.Activation {
 	return nil
 }
 
-// local of a name. One that has a problem ends the evaluation: an expression that refers to it has no value either.
+// local returns the result for a local. A problem of the local ends the evaluation.
 func (e *evaluation) local(name string) local {
 	l := e.data.Locals.local(e.ctx, name)
 	if l.problem != nil {
@@ -76,23 +75,22 @@ func (e *evaluation) local(name string) local {
 	return l
 }
 
-// Functions that count what CEL does without a call. No expression can have such names.
+// These functions spend work that CEL does without a call. Expressions cannot contain these names.
 const (
-	// functionKey is that of what an expression computes as a key, of a map that it selects from or that it makes. A map
-	// goes through all of a key, whatever kind of map it is and whether it has the key.
+	// functionKey wraps a computed key of a map, since a map reads the whole key to find an entry.
 	functionKey = "@key"
-	// functionRange is that of what a comprehension goes through. It has maps in the order of their keys: what an
-	// expression makes of a map would change from call to call otherwise, and with it the AnsibleRun.
+	// functionRange wraps the range of a comprehension. It also sorts the keys of maps. Otherwise the value of an
+	// expression, and the AnsibleRun with it, could change with each evaluation.
 	functionRange = "@range"
 )
 
-// count the keys and ranges of a parsed expression as calls.
-func count(a *ast.AST) {
+// wrapKeysAndRanges wraps the keys and ranges of a parsed expression in calls of functionKey and functionRange.
+func wrapKeysAndRanges(a *ast.AST) {
 	factory, last := ast.NewExprFactory(), ast.MaxID(a)
 
-	as := func(function string, e ast.Expr) {
+	wrap := func(function string, e ast.Expr) {
 		if e.Kind() == ast.LiteralKind && e.AsLiteral().Type() != types.BytesType {
-			return // It is as long as the expression at most.
+			return // A literal is never longer than the expression.
 		}
 
 		last++
@@ -110,19 +108,19 @@ func count(a *ast.AST) {
 		switch e.Kind() {
 		case ast.CallKind:
 			if name := e.AsCall().FunctionName(); name == operators.Index || name == operators.OptIndex {
-				as(functionKey, e.AsCall().Args()[1])
+				wrap(functionKey, e.AsCall().Args()[1])
 			}
 		case ast.MapKind:
 			for _, entry := range e.AsMap().Entries() {
-				as(functionKey, entry.AsMapEntry().Key())
+				wrap(functionKey, entry.AsMapEntry().Key())
 			}
 		case ast.ComprehensionKind:
-			as(functionRange, e.AsComprehension().IterRange())
+			wrap(functionRange, e.AsComprehension().IterRange())
 		}
 	}))
 }
 
-// inOrder returns a map with iterators that go in the order of the keys, and any other value as it is.
+// inOrder returns a map as an ordered map, and any other value unchanged.
 func inOrder(v ref.Val) ref.Val {
 	if m, ok := v.(traits.Mapper); ok {
 		return ordered{Mapper: m}
@@ -131,12 +129,12 @@ func inOrder(v ref.Val) ref.Val {
 	return v
 }
 
-// ordered is a map with iterators that go in the order of the keys.
+// ordered is a map that iterates in the order of its keys.
 type ordered struct {
 	traits.Mapper
 }
 
-// Iterator of the keys.
+// Iterator returns an iterator over the sorted keys.
 func (o ordered) Iterator() traits.Iterator {
 	var keys []ref.Val
 	for it := o.Mapper.Iterator(); it.HasNext() == types.True; {
@@ -148,7 +146,7 @@ func (o ordered) Iterator() traits.Iterator {
 	return types.NewRefValList(types.DefaultTypeAdapter, keys).Iterator()
 }
 
-// ranks of the types of keys: truth values come before numbers, and texts after them.
+// ranks has the order of the types of keys: booleans, numbers (0), strings.
 var ranks = map[ref.Type]int{types.BoolType: -1, types.StringType: 1} //nolint:gochecknoglobals // It is a constant.
 
 func compareKeys(a, b ref.Val) int {
@@ -156,7 +154,7 @@ func compareKeys(a, b ref.Val) int {
 		return c
 	}
 
-	n, _ := a.(traits.Comparer).Compare(b).(types.Int) // Keys can be compared.
+	n, _ := a.(traits.Comparer).Compare(b).(types.Int)
 
 	return int(n)
 }

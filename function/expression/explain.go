@@ -11,19 +11,20 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
-// messageUndefined is how CEL begins to say that there is no such field.
+// messageUndefined is the start of CEL's message about an undefined field.
 const messageUndefined = "undefined field"
 
-// ofSchema are errors that only a schema may bring about. What a list or a map holds is looked at when it is used.
-var ofSchema = regexp.MustCompile(regexp.QuoteMeta(prefix) + `|cannot be range of a comprehension|` +
+// schemaErrors matches messages that may occur only because a type is known from a schema. Such an expression may still
+// have a value: without a schema, types of fields and items are checked during evaluation.
+var schemaErrors = regexp.MustCompile(regexp.QuoteMeta(prefix) + `|cannot be range of a comprehension|` +
 	`found no matching overload for '((_\?_:_|_==_|_!=_|@in|_\[_\])'|.*(list|map|optional_type)\()`)
 
-// isMistake is false for errors that only a schema may bring about.
+// isMistake is false for an error that may occur only because of a schema.
 func isMistake(err *common.Error) bool {
-	return strings.Contains(err.Message, messageUndefined) || !ofSchema.MatchString(err.Message)
+	return strings.Contains(err.Message, messageUndefined) || !schemaErrors.MatchString(err.Message)
 }
 
-// explain what is wrong with an expression, and where.
+// explain returns a message of one line, with the position, for each error of CEL.
 func (e *Environment) explain(source string, errs []*common.Error) []string {
 	messages := make([]string, len(errs))
 	for i, err := range errs {
@@ -50,17 +51,17 @@ func (e *Environment) explainOne(source string, err *common.Error) string {
 	case isUndeclared && name == rootEach:
 		message = "each is there only in a run with forEach, and in no local"
 	case isUndeclared && e.declared.Operation && isRoot(name):
-		message = inOperation[name] + " in an Operation"
+		message = missingInOperation[name] + " in an Operation"
 	case isUndeclared:
 		message += idioms[name]
 	case kind == messageUndefined:
-		message = e.unknown(name, before, after)
+		message = e.explainUndefined(name, before, after)
 	}
 
 	return fmt.Sprintf("%s, here: %s", message, at)
 }
 
-// idioms of Jinja2 and Python, and how CEL has them.
+// idioms has idioms of Jinja2 and Python, each with a hint how to write it in CEL.
 var idioms = map[string]string{ //nolint:gochecknoglobals // It is a constant.
 	"|":     "; there are no filters: write functions, and xr.spec.?field.orValue(…) for a default",
 	"and":   "; write &&",
@@ -74,11 +75,12 @@ var idioms = map[string]string{ //nolint:gochecknoglobals // It is a constant.
 	"len":   "; write size(…)",
 }
 
-// selected are the names that end a text.
+// selected matches the chain of names at the end of a string, as in xr.spec.
 var selected = regexp.MustCompile(`[A-Za-z0-9_.?]*$`)
 
-// unknown says what is not there, and what may be meant. It is selected from what ends before the point.
-func (e *Environment) unknown(name, before, after string) string {
+// explainUndefined returns a message about an undefined field, with a suggestion. before and after are the parts of the
+// source before and after the position of the error.
+func (e *Environment) explainUndefined(name, before, after string) string {
 	if strings.HasSuffix(before, "has") {
 		before, _, _ = strings.Cut(after, "."+name)
 	}
@@ -103,7 +105,7 @@ func (e *Environment) unknown(name, before, after string) string {
 		return messageUndefined + " '" + name + "'"
 	}
 
-	// They are there only where nothing shows them.
+	// Only the field connectionDetails of the input may use connection details, since they are secret.
 	if name == connectionDetails && strings.HasPrefix(from, rootRuns+".") {
 		return from + "." + name + " is for connectionDetails alone: content gets secrets by varFiles, which can name the " +
 			"Secret of that run: " + from + ".spec.writeConnectionSecretToRef.name"

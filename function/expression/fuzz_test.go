@@ -24,7 +24,7 @@ func FuzzSplit(f *testing.F) {
 			return
 		}
 
-		// Written again, the parts are the same string.
+		// A string that is joined from the parts has the same parts.
 		var b strings.Builder
 
 		for _, p := range parts {
@@ -47,8 +47,7 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// Whatever is written as an expression, it compiles or is a mistake with one
-// line; and whatever it makes of an XR, it makes again.
+// Every expression compiles, or is a mistake of one line. A second evaluation has the same result as the first one.
 func FuzzExpression(f *testing.F) {
 	for _, s := range []string{
 		"xr.spec.size + 1", "xr.spec.?unset.orValue('x')", "xr.spec.map(k, k)", "runs.replica.transformMap(k, r, r.ready)", "each.value",
@@ -95,7 +94,7 @@ func FuzzExpression(f *testing.F) {
 	})
 }
 
-// Whatever is in an XR, expressions over it make a value or say why not.
+// For every XR, expressions have a value or a problem, and a second evaluation has the same result.
 func FuzzData(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `{"a": 1, "b": [1, 2.5, null], "c": {"d": "e"}}`, `{"a": 9007199254740993, "b": {"x": 1e300}}`, `{"a": "x", "b": [[], {}], "c": []}`, `{"b": {"": {"é": "\u0000"}}}`,
@@ -146,7 +145,7 @@ func FuzzData(f *testing.F) {
 			t.Errorf("Evaluate(...) of %s: %v", spec, problems)
 		}
 
-		// What nothing is computed from is what it was.
+		// A value that is only selected is unchanged.
 		if whole, ok := v.(map[string]any)["whole"]; ok {
 			xr, _ := decode().XR.(map[string]any)
 			if diff := cmp.Diff(xr["spec"], whole); diff != "" {

@@ -19,33 +19,31 @@ import (
 )
 
 const (
-	// maxSize of one value in bytes. No more fits into a message to core.
+	// maxSize is the limit of one value in bytes: core receives no larger response.
 	maxSize = 4 << 20
-	// maxDepth is how deep a value may be nested. Each level takes three of the 10,000 that a message to core has.
+	// maxDepth is the limit of nested values. Each level is three levels of the response, which protobuf limits to 10,000.
 	maxDepth = 3_000
-	// perValue is the size of a number in a message.
+	// perValue is the size of a number in a response.
 	perValue = 8
-	// perParts is what a list or an object takes beyond that, about a tenth of what an
-	// empty one takes in memory.
+	// perParts is the additional size of a list or an object: about a tenth of an empty one in memory.
 	perParts = 24
 )
 
-// A writer makes JSON of values of CEL, with all numbers float64. Bytes become
-// base64, durations and timestamps what they are in JSON. A few values may be in
-// many places of a value of CEL, so it counts how large the value becomes.
+// A writer converts CEL values to JSON. Bytes become base64, and durations and timestamps become strings. It counts the
+// size of the result, since a CEL value may contain the same large value many times.
 type writer struct {
-	// exact integers are int64.
+	// exact is true if integers become int64. Otherwise all numbers become float64.
 	exact bool
-	// bytes that were written, about.
+	// bytes is the approximate size of the result.
 	bytes int
-	// depth of the value that is written.
+	// depth is the depth of the current value.
 	depth int
-	// err is the first error: a value that JSON has not, or one that is larger or deeper than a message to core.
+	// err is the first error: a value without a form in JSON, or a value that is too large or too deep.
 	err error
 }
 
-// json returns a value of CEL as JSON. There is none (false) for optional.none(),
-// which is left out of lists and maps, and after an error.
+// json returns a CEL value as JSON. ok is false after an error, and for optional.none(), which is left out of lists and
+// objects.
 func (w *writer) json(val ref.Val) (v any, ok bool) {
 	w.bytes += perValue
 
@@ -143,7 +141,7 @@ func (w *writer) list(lister traits.Lister) []any {
 func (w *writer) object(mapper traits.Mapper) map[string]any {
 	m := map[string]any{}
 
-	// In order, so that of several errors it is always the same.
+	// The order determines which of several errors is reported.
 	for it := (ordered{mapper}).Iterator(); w.err == nil && it.HasNext() == types.True; {
 		k := it.Next()
 
@@ -162,7 +160,7 @@ func (w *writer) object(mapper traits.Mapper) map[string]any {
 	return m
 }
 
-// marshalJSON returns a value as a text of JSON, with the fields of objects in order.
+// marshalJSON returns a value as a JSON string with sorted fields.
 func marshalJSON(v ref.Val) ref.Val {
 	w := writer{}
 
@@ -183,7 +181,7 @@ func marshalJSON(v ref.Val) ref.Val {
 	return types.String(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-// unmarshalJSON reads a text of one JSON value.
+// unmarshalJSON returns the value of a string with one JSON document.
 func unmarshalJSON(text ref.Val) ref.Val {
 	s, _ := text.(types.String)
 

@@ -1,7 +1,7 @@
 package expression
 
 import (
-	"crypto/md5" //nolint:gosec // It tells contents apart where something else expects MD5, and keeps no secret.
+	"crypto/md5" //nolint:gosec // The function is for systems that expect MD5, and protects no secret.
 	"crypto/sha256"
 
 	"github.com/google/cel-go/cel"
@@ -12,7 +12,7 @@ import (
 	kubernetes "k8s.io/apiserver/pkg/cel/library"
 )
 
-// Own functions.
+// These are the names of functions that are neither in CEL nor in Kubernetes.
 const (
 	functionJSONMarshal   = "json.marshal"
 	functionJSONUnmarshal = "json.unmarshal"
@@ -20,10 +20,9 @@ const (
 	functionFail          = "fail"
 )
 
-// libraryOptions of a CEL environment with all libraries: those that Kubernetes has in its
-// own expressions, apart from the one that asks its authorizer, more of CEL's own,
-// and own ones. Unlike in Kubernetes, the values of a map literal may
-// be of different types, for variables of Ansible often are.
+// libraryOptions returns CEL options with all functions: those of Kubernetes except its authorizer, those of more
+// libraries of CEL, and those of this package. Unlike in Kubernetes, the values of a map literal may have different
+// types, which is common for Ansible variables.
 func libraryOptions() []cel.EnvOption {
 	return append(ownFunctions(),
 		cel.CrossTypeNumericComparisons(true),
@@ -50,7 +49,7 @@ func libraryOptions() []cel.EnvOption {
 	)
 }
 
-// ownFunctions are those that kro has under these names, and fail.
+// ownFunctions returns the functions with the same names in kro, fail, functionKey and functionRange.
 // https://kro.run/docs/concepts/rgd/cel-libraries
 func ownFunctions() []cel.EnvOption {
 	anyMap := cel.MapType(cel.TypeParamType("K"), cel.TypeParamType("V"))
@@ -75,13 +74,13 @@ func ownFunctions() []cel.EnvOption {
 		unary(functionJSONUnmarshal, cel.StringType, cel.DynType, unmarshalJSON),
 		cel.Function(functionMerge,
 			cel.MemberOverload("map_merge", []*cel.Type{anyMap, anyMap}, anyMap, cel.BinaryBinding(merge))),
-		// It is of whatever type stands for it, as in condition ? value : fail("…").
+		// The type is that of the alternative, as in condition ? value : fail("…").
 		unary(functionFail, cel.StringType, cel.TypeParamType("T"),
 			func(message ref.Val) ref.Val { return types.NewErr("%v", message.Value()) }),
 	}
 }
 
-// mapKey returns a key that a map can have. With any other one CEL would panic.
+// mapKey returns a valid key of a map, or an error. CEL would panic for an invalid key.
 func mapKey(key ref.Val) ref.Val {
 	switch key.(type) {
 	case types.Bool, types.Int, types.Uint, types.Double, types.String:
@@ -91,7 +90,7 @@ func mapKey(key ref.Val) ref.Val {
 	return types.NewErr("the keys of a map must be strings, numbers or booleans")
 }
 
-// merge returns a map with the entries of two. Those of the second one win.
+// merge returns a map with the entries of a and b. For a key in both, the entry of b wins.
 func merge(a, b ref.Val) ref.Val {
 	entries := map[ref.Val]ref.Val{}
 

@@ -22,19 +22,19 @@ func evaluateIn(t *testing.T, e *Environment, source string, data Data) (any, []
 	return v, problems
 }
 
-// What is read from a text is data, or an error.
+// json.unmarshal returns a value or a short error.
 func TestRead(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		text   string
 		want   string
 	}{
-		"Not":     {reason: "What is no document is said to be none.", text: "{a: [", want: "the text is not JSON: invalid character 'a'"},
-		"Long":    {reason: "An error is short enough to be read.", text: strings.Repeat("a", 5000), want: "the text is not JSON"},
-		"More":    {reason: "A text is one document.", text: "{}\n{}", want: "the text is not JSON: invalid character"},
-		"Inexact": {reason: "An integer that is not exact is not used as another one.", text: "9007199254740993", want: "9007199254740993 is beyond 2^53-1"},
-		"Deep":    {reason: "No message to core could have it.", text: strings.Repeat("[", 4000) + strings.Repeat("]", 4000), want: "the value is more than 3000 levels deep"},
-		"Deeper":  {reason: "However deep it is.", text: strings.Repeat("[", 20_000), want: "the text is not JSON"},
+		"Not":     {reason: "A string that is not JSON is an error.", text: "{a: [", want: "the text is not JSON: invalid character 'a'"},
+		"Long":    {reason: "The error does not repeat a long string.", text: strings.Repeat("a", 5000), want: "the text is not JSON"},
+		"More":    {reason: "Two documents are an error.", text: "{}\n{}", want: "the text is not JSON: invalid character"},
+		"Inexact": {reason: "An integer beyond 2^53-1 is an error, and is not rounded.", text: "9007199254740993", want: "9007199254740993 is beyond 2^53-1"},
+		"Deep":    {reason: "The depth is limited by that of a response to core.", text: strings.Repeat("[", 4000) + strings.Repeat("]", 4000), want: "the value is more than 3000 levels deep"},
+		"Deeper":  {reason: "The depth is also limited during decoding.", text: strings.Repeat("[", 20_000), want: "the text is not JSON"},
 	}
 
 	e := environment(t)
@@ -50,21 +50,21 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// An expression that fails has no value, whatever else is in it.
+// An expression that calls fail has no value, even where CEL ignores an error.
 func TestFail(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		source string
 		want   Problem
 	}{
-		"Literal":   {reason: "The message is what is wrong.", source: "fail('no')", want: Problem{Message: "no", Plain: true}},
-		"Computed":  {reason: "It may be computed.", source: "xr.spec.size < 9 ? fail('a size of ' + string(xr.spec.size) + ' is too little') : xr.spec.size", want: Problem{Message: "a size of 5 is too little"}},
-		"Or":        {reason: "It is not an error that does not matter.", source: "fail('no') || true", want: Problem{Message: "no", Plain: true}},
-		"And":       {reason: "Nor one of what is false anyway.", source: "fail('no') && false", want: Problem{Message: "no", Plain: true}},
-		"Exists":    {reason: "Nor one of an item.", source: "xr.spec.zones.exists(z, z == 'a' ? fail('no a') : true)", want: Problem{Message: "no a", Plain: true}},
-		"Optional":  {reason: "There is no default for it.", source: "optional.of(fail('no')).orValue(1)", want: Problem{Message: "no", Plain: true}},
-		"Long":      {reason: "It is short enough to be read.", source: "fail(lists.range(1000).map(i, 'ää').join())", want: Problem{Message: strings.Repeat("ä", 510) + "…"}},
-		"NoMessage": {reason: "What its message lacks is said instead.", source: "fail(xr.spec.unset)", want: Problem{Kind: NotSet, Message: "xr.spec.unset is not set; write xr.spec.?unset if it may be missing"}},
+		"Literal":   {reason: "The problem has the message of fail.", source: "fail('no')", want: Problem{Message: "no", Plain: true}},
+		"Computed":  {reason: "The message may be computed.", source: "xr.spec.size < 9 ? fail('a size of ' + string(xr.spec.size) + ' is too little') : xr.spec.size", want: Problem{Message: "a size of 5 is too little"}},
+		"Or":        {reason: "|| does not ignore a call of fail.", source: "fail('no') || true", want: Problem{Message: "no", Plain: true}},
+		"And":       {reason: "&& does not ignore a call of fail.", source: "fail('no') && false", want: Problem{Message: "no", Plain: true}},
+		"Exists":    {reason: "A macro does not ignore a call of fail.", source: "xr.spec.zones.exists(z, z == 'a' ? fail('no a') : true)", want: Problem{Message: "no a", Plain: true}},
+		"Optional":  {reason: "orValue does not replace a call of fail.", source: "optional.of(fail('no')).orValue(1)", want: Problem{Message: "no", Plain: true}},
+		"Long":      {reason: "A long message is clipped.", source: "fail(lists.range(1000).map(i, 'ää').join())", want: Problem{Message: strings.Repeat("ä", 510) + "…"}},
+		"NoMessage": {reason: "A missing value in the message is the problem.", source: "fail(xr.spec.unset)", want: Problem{Kind: NotSet, Message: "xr.spec.unset is not set; write xr.spec.?unset if it may be missing"}},
 	}
 
 	e := environment(t)
@@ -83,7 +83,7 @@ func TestFail(t *testing.T) {
 		})
 	}
 
-	// What stands beside it tells the type.
+	// The type of fail is that of the alternative.
 	tmpl, errs := e.Compile(field.NewPath("x"), "${true ? 1 : fail('no')}")
 	if len(errs) > 0 || tmpl.Type() != Integer {
 		t.Errorf("want an integer, got %q, %v", tmpl.Type(), errs)

@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
 )
 
-// The authors of XRs choose values, as large as the API server takes them, of
-// about 1.5 MB. None of them keeps an evaluation busy, or fills the memory.
+// An XR may have values of up to about 1.5 MB, the limit of the API server. No such value makes an evaluation take much
+// time or memory.
 func TestRunaway(t *testing.T) {
 	items := make([]any, 100_000)
 	for i := range items {
@@ -47,54 +47,54 @@ func TestRunaway(t *testing.T) {
 		source string
 		want   string
 	}{
-		"Nested":        {reason: "Comprehensions in comprehensions end.", source: "xr.spec.items.map(a, xr.spec.items.filter(b, b > a))", want: work},
-		"Range":         {reason: "A long list is not even made.", source: "lists.range(xr.spec.billion).size()", want: work},
-		"Replace":       {reason: "A text that would be far longer is not even made.", source: "xr.spec.x.replace('x', xr.spec.y)", want: work},
-		"Join":          {reason: "Nor one that is joined.", source: "xr.spec.items.map(i, string(i)).join(xr.spec.x)", want: work},
-		"Precision":     {reason: "Nor one of many digits.", source: "xr.spec.precision.format([1.5])", want: work},
-		"Double":        {reason: "Texts cannot be doubled again and again.", source: "xr.spec.items.map(i, xr.spec.x + xr.spec.y)", want: work},
-		"Distinct":      {reason: "What compares all with all has its limit.", source: "xr.spec.items.distinct()", want: work},
-		"Sets":          {reason: "So have sets.", source: "sets.equivalent(xr.spec.items, xr.spec.items)", want: work},
-		"Flatten":       {reason: "So has a list that is made flat.", source: "lists.range(1000).map(i, xr.spec.items).flatten()", want: work},
-		"Written":       {reason: "So have those that are written.", source: "xr.spec.x.matches('(x?){500}y')", want: work},
-		"WrittenFind":   {reason: "And those that look for something.", source: "xr.spec.items.map(i, xr.spec.x.find('y$'))", want: work},
-		"Again":         {reason: "One that looks at all the rest for each match takes the square of it.", source: "xr.spec.x.findAll('x*y|x')", want: work},
-		"AgainBehind":   {reason: "Also one that looks back.", source: "xr.spec.x.findAll('x*y|\\\\bx|x')", want: work},
-		"Matches":       {reason: "So many matches are work, too.", source: "xr.spec.x.findAll('').size()", want: work},
-		"Index":         {reason: "A text that is looked for is compared at each place.", source: "xr.spec.x.indexOf(xr.spec.y)", want: work},
-		"LastIndex":     {reason: "From the end, too.", source: "xr.spec.x.lastIndexOf(xr.spec.y)", want: work},
-		"Doubled":       {reason: "A list with itself, again and again, is as long as it is.", source: "[xr.spec.items]" + strings.Repeat(".map(a, a + a)", 30), want: work},
-		"Numbers":       {reason: "Numbers become long texts.", source: "xr.spec.numbers.format(lists.range(50000).map(i, xr.spec.halves).flatten())", want: work},
-		"Deep":          {reason: "A value is written again at each of its levels.", source: "'%s'.format([xr.spec.deep])", want: work},
-		"Inexact":       {reason: "Numbers that are not exact are not told one by one.", source: "xr.spec.inexact == xr.spec.inexact", want: "xr.spec.inexact.kkk"},
-		"Exponent":      {reason: "An exponent is as many digits.", source: "quantity(xr.spec.exponent).isInteger()", want: work},
-		"Digits":        {reason: "So are digits.", source: "isQuantity(xr.spec.nines)", want: work},
-		"Zone":          {reason: "A time zone is read from a file.", source: "lists.range(10000).map(i, timestamp('2026-01-01T00:00:00Z').getHours(xr.spec.zone))", want: work},
-		"Version":       {reason: "A version is as large as its text.", source: "[semver(xr.spec.version)].map(v, lists.range(10000).filter(i, v.isLessThan(v)))", want: work},
-		"URL":           {reason: "So is a URL.", source: "[url(xr.spec.url)].map(u, lists.range(10000).filter(i, u.getQuery() == {}))", want: work},
-		"Size":          {reason: "The length of a text is not for free.", source: "xr.spec.items.filter(i, size(xr.spec.x) > i)", want: work},
-		"Default":       {reason: "Also of one that may be missing.", source: "xr.spec.items.filter(i, xr.spec.?x.orValue('').size() > i)", want: work},
-		"Name":          {reason: "Or that is a name.", source: "xr.spec.items.filter(i, xr.spec[?xr.spec.x].hasValue())", want: work},
-		"Key":           {reason: "Or that is a key of a map that is written.", source: "xr.spec.items.exists(i, {'small': 1, 'large': 2}[xr.spec.x] == i)", want: work},
-		"KeyOfMade":     {reason: "Or of one that is made.", source: "lists.range(10000).filter(i, {'a': 1}.transformMap(k, v, v)[?xr.spec.x].hasValue())", want: work},
-		"KeyOfOptional": {reason: "Or of one that may be missing.", source: "xr.spec.items.filter(i, optional.of(xr.spec)[?xr.spec.x].hasValue())", want: work},
-		"KeyOfKey":      {reason: "Or a key of a key.", source: "xr.spec.items.exists(i, {'a': 1}[{'a': 'b'}[xr.spec.x]] == i)", want: work},
-		"KeyMade":       {reason: "Or with which a map is made.", source: "xr.spec.items.filter(i, {xr.spec.x: i}.?a.hasValue())", want: work},
-		"Keys":          {reason: "To put long keys in order is not for free.", source: "lists.range(10000).filter(i, xr.spec.tags.exists(k, true))", want: work},
-		"Failed":        {reason: "Nor is a call of what failed, after which a comprehension goes on.", source: "xr.spec.items.exists(i, {'a': 1}['b'] + i == i)", want: work},
-		"CharAt":        {reason: "Nor is a letter of it.", source: "xr.spec.items.map(i, xr.spec.x.charAt(i))", want: work},
-		"JSON":          {reason: "A document takes as long to read as it is large.", source: "json.unmarshal(xr.spec.json)", want: work},
-		"ReadAgain":     {reason: "Each time that it is read.", source: "xr.spec.items.map(i, json.unmarshal('[' + string(i) + xr.spec.version.substring(0, 1000) + ']'))", want: "the text is not JSON"},
-		"WriteJSON":     {reason: "To write one takes long, too.", source: "lists.range(100).map(i, json.marshal(xr.spec.items))", want: work},
-		"WriteShared":   {reason: "What is in a value many times is written many times.", source: "json.marshal(lists.range(1000).map(i, xr.spec.x))", want: work},
-		"Hash":          {reason: "A hash looks at all of a text.", source: "xr.spec.items.map(i, hash.sha256(xr.spec.x))", want: work},
-		"Encode":        {reason: "So does base64.", source: "xr.spec.items.map(i, base64.encode(bytes(xr.spec.x)))", want: work},
-		"Merge":         {reason: "Maps are merged entry by entry.", source: "[xr.spec.items.map(i, string(i))].map(l, l.transformMapEntry(i, v, {v: v})).map(m, lists.range(1000).map(i, m.merge(m)))", want: work},
-		"Greatest":      {reason: "The greatest of many is looked for.", source: "xr.spec.items.map(i, math.greatest(i, 1) + math.greatest([i, 1, 2]) + (xr.spec.x == xr.spec.y + xr.spec.x ? 1 : 0))", want: work},
-		"SharedTexts":   {reason: "A value must not become huge by having one text many times.", source: "xr.spec.items.map(i, xr.spec.x)", want: work},
-		"SharedLists":   {reason: "Nor by having one list many times.", source: "lists.range(1000).map(i, xr.spec.items)", want: work},
-		"SharedObjects": {reason: "Nor one object.", source: "lists.range(1000).map(i, xr.spec)", want: work},
-		"Shared":        {reason: "It must not be larger than what core receives, either.", source: "[xr.spec.x].map(x, [x, x, x, x, x, x, x, x, x])", want: size},
+		"Nested":        {reason: "Nested comprehensions have a limit.", source: "xr.spec.items.map(a, xr.spec.items.filter(b, b > a))", want: work},
+		"Range":         {reason: "A long list is rejected before it is created.", source: "lists.range(xr.spec.billion).size()", want: work},
+		"Replace":       {reason: "replace is rejected before it creates a long string.", source: "xr.spec.x.replace('x', xr.spec.y)", want: work},
+		"Join":          {reason: "join is rejected before it creates a long string.", source: "xr.spec.items.map(i, string(i)).join(xr.spec.x)", want: work},
+		"Precision":     {reason: "format is rejected before it creates many digits.", source: "xr.spec.precision.format([1.5])", want: work},
+		"Double":        {reason: "Each concatenation spends the work of its strings.", source: "xr.spec.items.map(i, xr.spec.x + xr.spec.y)", want: work},
+		"Distinct":      {reason: "distinct compares each pair of items.", source: "xr.spec.items.distinct()", want: work},
+		"Sets":          {reason: "Functions for sets compare each pair of items.", source: "sets.equivalent(xr.spec.items, xr.spec.items)", want: work},
+		"Flatten":       {reason: "flatten spends the work of all nested lists.", source: "lists.range(1000).map(i, xr.spec.items).flatten()", want: work},
+		"Written":       {reason: "matches spends the work of a large regular expression.", source: "xr.spec.x.matches('(x?){500}y')", want: work},
+		"WrittenFind":   {reason: "find spends the work of the whole string.", source: "xr.spec.items.map(i, xr.spec.x.find('y$'))", want: work},
+		"Again":         {reason: "findAll takes quadratic time if each search reads the rest of the string.", source: "xr.spec.x.findAll('x*y|x')", want: work},
+		"AgainBehind":   {reason: "findAll also takes quadratic time for an expression with a word boundary.", source: "xr.spec.x.findAll('x*y|\\\\bx|x')", want: work},
+		"Matches":       {reason: "findAll spends the work of many empty matches.", source: "xr.spec.x.findAll('').size()", want: work},
+		"Index":         {reason: "indexOf compares the string at each position.", source: "xr.spec.x.indexOf(xr.spec.y)", want: work},
+		"LastIndex":     {reason: "lastIndexOf compares the string at each position.", source: "xr.spec.x.lastIndexOf(xr.spec.y)", want: work},
+		"Doubled":       {reason: "A list that is concatenated with itself spends the work of its length.", source: "[xr.spec.items]" + strings.Repeat(".map(a, a + a)", 30), want: work},
+		"Numbers":       {reason: "format spends the work of long numbers.", source: "xr.spec.numbers.format(lists.range(50000).map(i, xr.spec.halves).flatten())", want: work},
+		"Deep":          {reason: "format spends the work of a value at each of its levels.", source: "'%s'.format([xr.spec.deep])", want: work},
+		"Inexact":       {reason: "The error of an inexact number is only written when it is reported.", source: "xr.spec.inexact == xr.spec.inexact", want: "xr.spec.inexact.kkk"},
+		"Exponent":      {reason: "A quantity with a large exponent has as many digits.", source: "quantity(xr.spec.exponent).isInteger()", want: work},
+		"Digits":        {reason: "A quantity with many digits is rejected.", source: "isQuantity(xr.spec.nines)", want: work},
+		"Zone":          {reason: "A function with a time zone spends the work to read a file.", source: "lists.range(10000).map(i, timestamp('2026-01-01T00:00:00Z').getHours(xr.spec.zone))", want: work},
+		"Version":       {reason: "A version spends the work of its string in each call.", source: "[semver(xr.spec.version)].map(v, lists.range(10000).filter(i, v.isLessThan(v)))", want: work},
+		"URL":           {reason: "A URL spends the work of its string in each call.", source: "[url(xr.spec.url)].map(u, lists.range(10000).filter(i, u.getQuery() == {}))", want: work},
+		"Size":          {reason: "size spends the work of the string.", source: "xr.spec.items.filter(i, size(xr.spec.x) > i)", want: work},
+		"Default":       {reason: "An optional value spends the work of its string.", source: "xr.spec.items.filter(i, xr.spec.?x.orValue('').size() > i)", want: work},
+		"Name":          {reason: "A computed key of the XR spends the work of its string.", source: "xr.spec.items.filter(i, xr.spec[?xr.spec.x].hasValue())", want: work},
+		"Key":           {reason: "A computed key of a map literal spends the work of its string.", source: "xr.spec.items.exists(i, {'small': 1, 'large': 2}[xr.spec.x] == i)", want: work},
+		"KeyOfMade":     {reason: "A computed key of a computed map spends the work of its string.", source: "lists.range(10000).filter(i, {'a': 1}.transformMap(k, v, v)[?xr.spec.x].hasValue())", want: work},
+		"KeyOfOptional": {reason: "A computed key of an optional map spends the work of its string.", source: "xr.spec.items.filter(i, optional.of(xr.spec)[?xr.spec.x].hasValue())", want: work},
+		"KeyOfKey":      {reason: "A computed key inside of a computed key spends the work of its string.", source: "xr.spec.items.exists(i, {'a': 1}[{'a': 'b'}[xr.spec.x]] == i)", want: work},
+		"KeyMade":       {reason: "A computed key in a map literal spends the work of its string.", source: "xr.spec.items.filter(i, {xr.spec.x: i}.?a.hasValue())", want: work},
+		"Keys":          {reason: "A comprehension over a map spends the work to sort its keys.", source: "lists.range(10000).filter(i, xr.spec.tags.exists(k, true))", want: work},
+		"Failed":        {reason: "A call with an error as its argument spends work, since the comprehension continues.", source: "xr.spec.items.exists(i, {'a': 1}['b'] + i == i)", want: work},
+		"CharAt":        {reason: "charAt spends the work of the whole string.", source: "xr.spec.items.map(i, xr.spec.x.charAt(i))", want: work},
+		"JSON":          {reason: "json.unmarshal spends the work of its string.", source: "json.unmarshal(xr.spec.json)", want: work},
+		"ReadAgain":     {reason: "An error of json.unmarshal ends the comprehension.", source: "xr.spec.items.map(i, json.unmarshal('[' + string(i) + xr.spec.version.substring(0, 1000) + ']'))", want: "the text is not JSON"},
+		"WriteJSON":     {reason: "json.marshal spends the work of its value.", source: "lists.range(100).map(i, json.marshal(xr.spec.items))", want: work},
+		"WriteShared":   {reason: "json.marshal spends the work of a string for each of its copies.", source: "json.marshal(lists.range(1000).map(i, xr.spec.x))", want: work},
+		"Hash":          {reason: "A hash spends the work of its string.", source: "xr.spec.items.map(i, hash.sha256(xr.spec.x))", want: work},
+		"Encode":        {reason: "base64.encode spends the work of its bytes.", source: "xr.spec.items.map(i, base64.encode(bytes(xr.spec.x)))", want: work},
+		"Merge":         {reason: "merge spends the work of all entries.", source: "[xr.spec.items.map(i, string(i))].map(l, l.transformMapEntry(i, v, {v: v})).map(m, lists.range(1000).map(i, m.merge(m)))", want: work},
+		"Greatest":      {reason: "Many short calls spend work.", source: "xr.spec.items.map(i, math.greatest(i, 1) + math.greatest([i, 1, 2]) + (xr.spec.x == xr.spec.y + xr.spec.x ? 1 : 0))", want: work},
+		"SharedTexts":   {reason: "A string spends work for each of its copies in a list.", source: "xr.spec.items.map(i, xr.spec.x)", want: work},
+		"SharedLists":   {reason: "A list spends work for each of its copies in a list.", source: "lists.range(1000).map(i, xr.spec.items)", want: work},
+		"SharedObjects": {reason: "An object spends work for each of its copies in a list.", source: "lists.range(1000).map(i, xr.spec)", want: work},
+		"Shared":        {reason: "A value that core cannot receive is a problem.", source: "[xr.spec.x].map(x, [x, x, x, x, x, x, x, x, x])", want: size},
 	}
 
 	e := environment(t)
@@ -103,7 +103,7 @@ func TestRunaway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var problems []Problem
 
-			// What the limits let it do takes a second, and little memory.
+			// An evaluation within the limits takes at most a second, and little memory.
 			bomb.Defuse(t, func() { _, problems = evaluateIn(t, e, tc.source, data()) })
 
 			if len(problems) != 1 || problems[0].Kind != Invalid || !strings.HasPrefix(problems[0].Message, tc.want) || !strings.Contains(problems[0].Message, "xr.spec") {
@@ -113,7 +113,7 @@ func TestRunaway(t *testing.T) {
 	}
 }
 
-// deep returns objects with a name in each other, and a value in the last one.
+// deep returns a value below this many nested objects, each with one field.
 func deep(name string, levels int, value any) any {
 	for range levels {
 		value = map[string]any{name: value}
@@ -122,7 +122,7 @@ func deep(name string, levels int, value any) any {
 	return value
 }
 
-// A value takes as long to go through as it is large, however deep it is.
+// A comparison takes linear time in the size of a value, independently of its depth.
 func TestDeep(t *testing.T) {
 	items := slices.Repeat([]any{1.0}, 100_000)
 	data := Data{XR: map[string]any{"spec": map[string]any{"deep": deep("a", 30_000, items)}}}
@@ -134,7 +134,7 @@ func TestDeep(t *testing.T) {
 	})
 }
 
-// A name that is computed from a resource, the name of which is computed, and so on, is compiled once.
+// Each computed name of a resource is compiled once, even if it is nested in other computed names.
 func TestNestedNames(t *testing.T) {
 	e, source := environment(t), "xr.metadata.name"
 	for range 18 {
@@ -148,7 +148,7 @@ func TestNestedNames(t *testing.T) {
 	})
 }
 
-// Many expressions, each within its limit, have one together.
+// The Budget limits the total work of expressions that are each within the limit of one expression.
 func TestBudget(t *testing.T) {
 	e := environment(t)
 
@@ -195,7 +195,7 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// What is within limits is not refused, and is what it always was.
+// Functions with limited work have their usual results.
 func TestGuarded(t *testing.T) {
 	cases := map[string]struct {
 		source string
@@ -246,19 +246,19 @@ func TestGuarded(t *testing.T) {
 	}
 }
 
-// Maps have no order, but what is made of them has.
+// Comprehensions iterate over maps in the order of the keys.
 func TestOrder(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		source string
 		want   any
 	}{
-		"Data":    {reason: "Maps of the XR are gone through in order.", source: "xr.spec.m.map(k, k)", want: []any{"a", "b", "c", "d", "e", "f"}},
-		"Two":     {reason: "With keys and values, too.", source: "xr.spec.m.transformList(k, v, k + v)", want: []any{"a1", "b1", "c1", "d1", "e1", "f1"}},
-		"Literal": {reason: "So are maps that are written.", source: "{'d': 1, 'a': 1, 'c': 1, 'b': 1}.map(k, k)", want: []any{"a", "b", "c", "d"}},
-		"Made":    {reason: "And maps that are made.", source: "xr.spec.m.transformMap(k, v, v + '!').transformList(k, v, k)", want: []any{"a", "b", "c", "d", "e", "f"}},
-		"Ints":    {reason: "Numbers have the order of numbers.", source: "{10: 1, 9: 1, 1: 1}.map(k, k)", want: []any{1.0, 9.0, 10.0}},
-		"Mixed":   {reason: "Keys of any types have an order.", source: "{'a': 1, 2: 1, true: 1, 'b': 1, 3u: 1}.map(k, string(k))", want: []any{"true", "2", "3", "a", "b"}},
+		"Data":    {reason: "A macro iterates over a map of the XR in order.", source: "xr.spec.m.map(k, k)", want: []any{"a", "b", "c", "d", "e", "f"}},
+		"Two":     {reason: "A macro with two variables iterates in order.", source: "xr.spec.m.transformList(k, v, k + v)", want: []any{"a1", "b1", "c1", "d1", "e1", "f1"}},
+		"Literal": {reason: "A macro iterates over a map literal in order.", source: "{'d': 1, 'a': 1, 'c': 1, 'b': 1}.map(k, k)", want: []any{"a", "b", "c", "d"}},
+		"Made":    {reason: "A macro iterates over a computed map in order.", source: "xr.spec.m.transformMap(k, v, v + '!').transformList(k, v, k)", want: []any{"a", "b", "c", "d", "e", "f"}},
+		"Ints":    {reason: "Numeric keys are sorted as numbers.", source: "{10: 1, 9: 1, 1: 1}.map(k, k)", want: []any{1.0, 9.0, 10.0}},
+		"Mixed":   {reason: "Keys of several types are sorted by type.", source: "{'a': 1, 2: 1, true: 1, 'b': 1, 3u: 1}.map(k, string(k))", want: []any{"true", "2", "3", "a", "b"}},
 	}
 
 	e := environment(t)

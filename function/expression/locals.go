@@ -9,21 +9,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Locals are values that an input has names for. Each is JSON with strings that may hold expressions, which may refer
-// to other locals.
+// Locals are the named values of an input. Each is JSON with strings that may contain expressions, which may refer to
+// other locals.
 type Locals struct {
 	values map[string]any
-	// compiled locals by name, and their schemas: any one that is not compiled yet may be anything.
+	// compiled has the compiled locals by name, and schemas the schemas of all. The schema is nil before compilation.
 	compiled map[string]*Template
 	schemas  map[string]any
 
-	// at is where they are written, chain are the names of those that are being compiled, and errs their mistakes.
+	// at is the path of the locals. chain has the names of locals in compilation, each of which refers to the next one.
 	at    *field.Path
 	chain []string
 	errs  field.ErrorList
 }
 
-// NewLocals returns Locals of these values by name, which are not compiled yet.
+// NewLocals returns Locals of values by name, which are not compiled yet.
 func NewLocals(values map[string]any) *Locals {
 	l := &Locals{values: values, compiled: map[string]*Template{}, schemas: map[string]any{}}
 	for name := range values {
@@ -33,24 +33,24 @@ func NewLocals(values map[string]any) *Locals {
 	return l
 }
 
-// LocalValues are the values of Locals for an XR. Each is computed when it is asked for first, and then never again.
-// They must not be used concurrently.
+// LocalValues are the values of Locals for an XR. Each is computed at its first use, and cached. They must not be used
+// concurrently.
 type LocalValues struct {
 	locals *Locals
 	data   Data
 	values map[string]local
 }
 
-// For data that their expressions see.
+// For returns the values of the locals for the data of an XR.
 func (l *Locals) For(data Data) *LocalValues {
 	v := &LocalValues{locals: l, data: data, values: map[string]local{}}
-	// An integer stays one, and a double too.
+	// Expressions must see integers of locals as integers, and doubles as doubles.
 	v.data.Locals, v.data.exact = v, true
 
 	return v
 }
 
-// local of a name.
+// local returns the cached result for a local, or computes it.
 func (l *LocalValues) local(ctx context.Context, name string) local {
 	if v, ok := l.values[name]; ok {
 		return v
@@ -68,15 +68,16 @@ func (l *LocalValues) local(ctx context.Context, name string) local {
 	return out
 }
 
-// waits is true for a local of which something may be there later.
+// waits is true for a local with an expression that refers to a value which may be set later, see uses.
 func (l *LocalValues) waits(name string) bool { return l.locals.compiled[name].waits }
 
-// Templates of the locals.
+// Templates returns the compiled locals.
 func (l *Locals) Templates() []*Template {
 	return slices.Collect(maps.Values(l.compiled))
 }
 
-// find returns the local at a path, or the part of it that is written there.
+// find returns the template at a path below locals. For a path into the value of an expression, it is the template of
+// the expression.
 func (l *Locals) find(path []string) *Template {
 	t := &Template{Fields: l.compiled}
 
@@ -87,8 +88,8 @@ func (l *Locals) find(path []string) *Template {
 	return t
 }
 
-// CompileLocals compiles the Locals that this Environment declares: only then do this and others that declare the same
-// know of which types they are. The errors are all mistakes in them, such as one that refers to itself.
+// CompileLocals compiles the declared Locals. Afterwards, all Environments with these Locals know the types of their
+// values. It returns all mistakes, such as a local that refers to itself.
 func (e *Environment) CompileLocals(at *field.Path) field.ErrorList {
 	l := e.declared.Locals
 	l.at = at
@@ -105,7 +106,7 @@ func (e *Environment) CompileLocals(at *field.Path) field.ErrorList {
 	return l.errs
 }
 
-// compileLocal compiles a local, once, after those that it refers to.
+// compileLocal compiles a local after the locals that it refers to, unless it is compiled already.
 func (e *Environment) compileLocal(name string) {
 	l := e.declared.Locals
 

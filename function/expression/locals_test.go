@@ -21,7 +21,7 @@ func withLocals(t *testing.T, values map[string]any) (*Environment, *Locals, fie
 	e := NewEnvironment(d)
 	errs := e.CompileLocals(field.NewPath("locals"))
 
-	// Others that declare the same know the same.
+	// Another Environment with the same Locals knows their types.
 	d.Each = true
 
 	return NewEnvironment(d), d.Locals, errs
@@ -57,23 +57,23 @@ func TestLocals(t *testing.T) {
 		want   []any
 	}{
 		"Text":         {reason: "A local may refer to another one.", source: "locals.fqdn", want: value("app.example.org")},
-		"Typed":        {reason: "It keeps its type.", source: "locals.double + locals.size + locals.three", want: value(18.0)},
-		"Double":       {reason: "Also a double that is integral.", source: "locals.whole * 1.5", want: value(3.0)},
-		"Object":       {reason: "Also an object of the schema.", source: "locals.spec.whole * 1.5", want: value(3.0)},
-		"Tree":         {reason: "It may be any YAML.", source: "locals.tree", want: value(map[string]any{"zones": []any{"a", "b"}, "sizes": []any{1.0, 5.0}})},
-		"Below":        {reason: "Which may be looked into.", source: "locals.tree.sizes.map(s, s + 1)", want: value([]any{2.0, 6.0})},
-		"Bytes":        {reason: "It is what it would be as a variable.", source: "locals.digest + locals.time", want: value("1B2M2Y8AsgTpgAmY7PhCfg==90s")},
-		"None":         {reason: "optional.none() is not there.", source: "locals.?none.orValue('other')", want: value("other")},
-		"HasNone":      {reason: "It can be asked for.", source: "has(locals.none) || has(locals.tree.left)", want: value(false)},
-		"NoneNeeded":   {reason: "What needs it has no value.", source: "locals.none", want: problem(NotSet, "locals.none is not set; write locals.?none if it may be missing")},
-		"NotSet":       {reason: "What a local lacks is said.", source: "locals.unset", want: problem(NotSet, "locals.unset: xr.spec.unset is not set; write xr.spec.?unset if it may be missing")},
-		"Optional":     {reason: "There is no default for a problem.", source: "locals.?unset.orValue('a')", want: problem(NotSet, "locals.unset: xr.spec.unset is not set; write xr.spec.?unset if it may be missing")},
-		"Or":           {reason: "It is not an error that does not matter.", source: "locals.unset == 'a' || true", want: problem(NotSet, "locals.unset: xr.spec.unset is not set; write xr.spec.?unset if it may be missing")},
-		"Pending":      {reason: "What waits makes others wait.", source: "locals.pending.x", want: problem(Pending, "locals.pending: runs.cache is not there yet")},
-		"PendingBelow": {reason: "What a run has not reported yet may come.", source: "locals.outputs.user", want: problem(Pending, "locals.outputs.user is not there yet")},
-		"NotSetBelow":  {reason: "What an author leaves out does not.", source: "locals.tree.other", want: problem(NotSet, "locals.tree.other is not set; write locals.tree.?other if it may be missing")},
-		"Failed":       {reason: "A message stays what it is.", source: "locals.failed", want: []any{Problem{Path: "x", Kind: Invalid, Message: "locals.failed: no", Plain: true}}},
-		"Work":         {reason: "Its work has the limit of any expression.", source: "locals.huge.size()", want: problem(Invalid, "locals.huge: this takes too much work: ${lists.range(100000000)}")},
+		"Typed":        {reason: "An integer stays an integer.", source: "locals.double + locals.size + locals.three", want: value(18.0)},
+		"Double":       {reason: "A double without a fraction stays a double.", source: "locals.whole * 1.5", want: value(3.0)},
+		"Object":       {reason: "The fields of an object keep the types of the schema.", source: "locals.spec.whole * 1.5", want: value(3.0)},
+		"Tree":         {reason: "A local may be an object with expressions.", source: "locals.tree", want: value(map[string]any{"zones": []any{"a", "b"}, "sizes": []any{1.0, 5.0}})},
+		"Below":        {reason: "Expressions may select fields of a local.", source: "locals.tree.sizes.map(s, s + 1)", want: value([]any{2.0, 6.0})},
+		"Bytes":        {reason: "Bytes and durations are strings, as in variables.", source: "locals.digest + locals.time", want: value("1B2M2Y8AsgTpgAmY7PhCfg==90s")},
+		"None":         {reason: "A local that is optional.none() is missing.", source: "locals.?none.orValue('other')", want: value("other")},
+		"HasNone":      {reason: "has tests the existence of a local, or of a field of it.", source: "has(locals.none) || has(locals.tree.left)", want: value(false)},
+		"NoneNeeded":   {reason: "An expression that needs a missing local has a problem.", source: "locals.none", want: problem(NotSet, "locals.none is not set; write locals.?none if it may be missing")},
+		"NotSet":       {reason: "The problem of a local is the problem of the expression.", source: "locals.unset", want: problem(NotSet, "locals.unset: xr.spec.unset is not set; write xr.spec.?unset if it may be missing")},
+		"Optional":     {reason: "orValue does not replace a local with a problem.", source: "locals.?unset.orValue('a')", want: problem(NotSet, "locals.unset: xr.spec.unset is not set; write xr.spec.?unset if it may be missing")},
+		"Or":           {reason: "|| does not ignore a local with a problem.", source: "locals.unset == 'a' || true", want: problem(NotSet, "locals.unset: xr.spec.unset is not set; write xr.spec.?unset if it may be missing")},
+		"Pending":      {reason: "A pending local makes the expression pending.", source: "locals.pending.x", want: problem(Pending, "locals.pending: runs.cache is not there yet")},
+		"PendingBelow": {reason: "A missing field of the outputs of a run is pending.", source: "locals.outputs.user", want: problem(Pending, "locals.outputs.user is not there yet")},
+		"NotSetBelow":  {reason: "A missing field of an object of the input is not pending.", source: "locals.tree.other", want: problem(NotSet, "locals.tree.other is not set; write locals.tree.?other if it may be missing")},
+		"Failed":       {reason: "The message of fail stays plain.", source: "locals.failed", want: []any{Problem{Path: "x", Kind: Invalid, Message: "locals.failed: no", Plain: true}}},
+		"Work":         {reason: "The limit of one expression applies to a local.", source: "locals.huge.size()", want: problem(Invalid, "locals.huge: this takes too much work: ${lists.range(100000000)}")},
 	}
 
 	e, locals, errs := withLocals(t, values)
@@ -144,7 +144,7 @@ func TestLocalsMistakes(t *testing.T) {
 	}
 }
 
-// An expression that uses a local uses what the local refers to.
+// The references of a local are references of the expression that uses it.
 func TestLocalsUses(t *testing.T) {
 	e, _, errs := withLocals(t, map[string]any{
 		"db": "${runs.database.outputs.endpoint}", "net": "${required.?network.hasValue()}", "both": "${locals.db + string(locals.net)}",
@@ -176,8 +176,7 @@ func TestLocalsUses(t *testing.T) {
 	}
 }
 
-// TestLocalsInOrder compiles an expression again and again: whatever has a problem in
-// several locals, the same one is told each time.
+// If several locals have a problem, each evaluation returns the same one.
 func TestLocalsInOrder(t *testing.T) {
 	values := map[string]any{
 		"one": "${resources['one-' + xr.spec.unset].metadata.name}",

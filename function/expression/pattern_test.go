@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is wrong with a regular expression is a mistake of the Composition, whatever looks for it.
+// An invalid or computed regular expression is a mistake of the Composition, for each function with one.
 func TestPattern(t *testing.T) {
 	const computed = "must be literal, as in xr.metadata.name."
 
@@ -15,11 +15,11 @@ func TestPattern(t *testing.T) {
 		source string
 		want   string
 	}{
-		"Literal": {reason: "What is written is compiled once.", source: `r'^[a-z0-9]([-a-z0-9]{0,61}\pL)?$'`},
-		"Wrong":   {reason: "What is none is none.", source: "'(x'", want: "error parsing regexp: missing closing ): `(x`"},
-		"Large":   {reason: "Repetitions of repetitions become too large.", source: "'((x{100}){100}){100}'", want: "error parsing regexp: invalid repeat count: "},
-		"XR":      {reason: "The author of an XR chooses none.", source: "xr.spec.key", want: computed},
-		"Part":    {reason: "Nor a part of one.", source: "'^' + xr.spec.key", want: computed},
+		"Literal": {reason: "A literal regular expression is valid.", source: `r'^[a-z0-9]([-a-z0-9]{0,61}\pL)?$'`},
+		"Wrong":   {reason: "A syntax error is a mistake.", source: "'(x'", want: "error parsing regexp: missing closing ): `(x`"},
+		"Large":   {reason: "Nested repetitions may be too large.", source: "'((x{100}){100}){100}'", want: "error parsing regexp: invalid repeat count: "},
+		"XR":      {reason: "A regular expression from the XR is a mistake.", source: "xr.spec.key", want: computed},
+		"Part":    {reason: "A regular expression with a part from the XR is a mistake.", source: "'^' + xr.spec.key", want: computed},
 	}
 
 	for name, tc := range cases {

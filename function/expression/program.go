@@ -15,35 +15,34 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
-// maxMessage is how many bytes are shown of a message that strangers may have written, for each run perhaps.
+// maxMessage is the maximum length in bytes of a message that may contain values of the XR. Each run may show it.
 const maxMessage = 1 << 10
 
-// A program is one expression, compiled, or the mistakes in it alone. It is safe for concurrent use.
+// A program is a compiled expression. It has only mistakes if the expression has any. It is safe for concurrent use.
 type program struct {
 	mistakes []string
 
 	source string
 	cel    cel.Program
 	ast    *ast.AST
-	// schema of its value, and known ones of roots.
-	schema map[string]any
-	known  map[string]map[string]any
-	uses   uses
-	// selections from roots.
+	// schema is the schema of the value, and known has the schemas of roots by name.
+	schema     map[string]any
+	known      map[string]map[string]any
+	uses       uses
 	selections []selection
-	// defaulted are the paths of the fields that the expression does without.
+	// defaulted are the paths of fields that may be missing, see Environment.defaulted.
 	defaulted [][]string
 }
 
-// A resourceName is the program that computes the name of a resource.
+// A resourceName is the expression of the computed name of a resource, as in resources["disk-" + each.key].
 type resourceName struct {
 	*program
 
-	// needed is false where the expression asks whether there is one.
+	// needed is false if the expression around it tests the existence of the resource.
 	needed bool
 }
 
-// evaluate the expression. The value is JSON. There is none (false) for optional.none().
+// evaluate returns the value of the expression as JSON. ok is false for optional.none(), and for a problem.
 func (p *program) evaluate(ctx context.Context, data *Data) (v any, ok bool, problem *Problem) {
 	if err := data.Budget.exhausted(); err != nil {
 		return nil, false, p.invalid(err)
@@ -61,8 +60,8 @@ func (p *program) evaluate(ctx context.Context, data *Data) (v any, ok bool, pro
 	data.Budget.Write(w.bytes)
 
 	if err != nil {
-		// It may hold all of a value.
-		data.Budget.Spend(ofText(len(err.Error())))
+		// The error may contain a whole value.
+		data.Budget.Spend(textWork(len(err.Error())))
 
 		return nil, false, p.problem(e, err)
 	}
@@ -70,7 +69,7 @@ func (p *program) evaluate(ctx context.Context, data *Data) (v any, ok bool, pro
 	return v, ok, nil
 }
 
-// text evaluates the expression to what is put into a string: numbers without an exponent, and integral ones without a
+// text returns the value of the expression as a part of a string. Numbers have no exponent, and integers no decimal
 // point.
 func (p *program) text(ctx context.Context, data *Data) (string, *Problem) {
 	v, ok, problem := p.evaluate(ctx, data)
@@ -94,12 +93,12 @@ func (p *program) text(ctx context.Context, data *Data) (string, *Problem) {
 	return "", p.invalid(errors.New("a list, a map or null cannot be put into a string"))
 }
 
-// invalid is the problem of a value that cannot be used.
+// invalid returns an Invalid problem with an error and the expression.
 func (p *program) invalid(err error) *Problem {
 	return &Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()}
 }
 
-// problem says why an expression has no value.
+// problem returns the problem for an error of an evaluation.
 func (p *program) problem(e *evaluation, err error) *Problem {
 	if e.problem != nil {
 		return e.problem
@@ -131,7 +130,7 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 	return &Problem{Kind: Invalid, Message: message + ": " + p.show()}
 }
 
-// show the expression in one line.
+// show returns the expression in one line.
 func (p *program) show() string {
 	return "${" + strings.Join(strings.Fields(p.source), " ") + "}"
 }

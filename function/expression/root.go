@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Names of the roots of expressions.
+// These are the names of the roots, the variables of expressions.
 const (
 	rootXR          = "xr"
 	rootRuns        = "runs"
@@ -17,21 +17,21 @@ const (
 	rootLocals      = "locals"
 )
 
-// A root is what expressions see under a name.
+// A root is a variable of expressions.
 type root struct {
-	// of the data; empty for locals, which are computed when they are asked for.
+	// of returns the value; an empty map for locals, since each is computed at its first use.
 	of func(d *Data) any
-	// example of a name below it, where only members can be used.
+	// example is the name of a field, for the message about a root that must be followed by a name.
 	example string
-	// given is true for what others have written.
+	// given is true for values that are set outside of the Composition.
 	given bool
-	// later is true if a value may be there later without an edit of the XR.
+	// later is true if a missing value may be set later without an edit of the XR.
 	later bool
-	// none says that there is none of a name below it, where the names are known.
+	// none is the start of the message about an undeclared name; empty for roots with fixed or any fields.
 	none string
 }
 
-// roots of expressions by their names.
+// roots has the roots by name.
 var roots = map[string]root{ //nolint:gochecknoglobals // It is a constant.
 	rootXR:   {of: func(d *Data) any { return d.XR }, given: true},
 	rootRuns: {of: func(d *Data) any { return d.Runs }, example: "database", later: true, none: "there is no run"},
@@ -48,19 +48,18 @@ var roots = map[string]root{ //nolint:gochecknoglobals // It is a constant.
 	rootLocals:      {of: func(*Data) any { return map[string]any(nil) }, example: "fqdn", none: "there is no local"},
 }
 
-// isRoot is true for the name of a root.
 func isRoot(name string) bool {
 	_, ok := roots[name]
 	return ok
 }
 
-// waits is true for a value, at a path from a root, which may be there later.
+// waits is true for the path of a value that may be set later without an edit of the XR.
 func waits(path []string) bool {
 	return roots[path[0]].later || path[0] == rootXR && (len(path) == 1 || path[1] == "status")
 }
 
-// identity is what an XR is called: what never changes, and what Crossplane says of its claim; and the key of an item.
-// The names of a path are separated by spaces.
+// identity has the paths of values that identify an XR, its claim, or an item of forEach. They do not change during the
+// life of the XR. A space follows each name of a path.
 var identity = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
 	"xr metadata name ",
 	"xr metadata namespace ",
@@ -71,7 +70,7 @@ var identity = [...]string{ //nolint:gochecknoglobals // Go has no constant arra
 	"each key ",
 }
 
-// identifies is true for a value, at a path from a root, which is part of the identity.
+// identifies is true for the path of a value in the identity.
 func identifies(path []string) bool {
 	at := strings.Join(path, " ") + " "
 	return slices.ContainsFunc(identity[:], func(known string) bool { return strings.HasPrefix(at, known) })

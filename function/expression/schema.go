@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// A Type of JSON, as schemas call it. The empty one is that of a value of which nothing is known before it is computed.
+// A Type is a JSON type, in the form of OpenAPI. It is empty for a value whose type is unknown before evaluation.
 type Type string
 
 // Types of JSON.
@@ -23,19 +23,18 @@ const (
 	Object  Type = "object"
 )
 
-// What is known of a value is an OpenAPI v3 schema, as an XRD or the API server has it. Whatever a schema does not tell
-// may be anything.
+// Schemas are OpenAPI v3, as in an XRD or from the API server. A nil schema allows any value.
 
-// typed returns the schema of any value of a type.
+// typed returns the schema of a type.
 func typed(t Type) map[string]any { return map[string]any{"type": string(t)} }
 
-// with returns the schema of a type that has a keyword beside it.
+// with returns the schema of a type with one more keyword.
 func with(t Type, keyword string, of map[string]any) map[string]any {
 	return map[string]any{"type": string(t), keyword: of}
 }
 
-// objectOf returns the schema of an object with these properties, and no other ones, listOf that of a list, and mapOf
-// that of an object with any keys.
+// objectOf returns the schema of an object with these properties only, listOf that of a list, and mapOf that of an
+// object with any keys.
 func objectOf(properties map[string]any) map[string]any {
 	return with(Object, "properties", properties)
 }
@@ -43,7 +42,7 @@ func objectOf(properties map[string]any) map[string]any {
 func listOf(items map[string]any) map[string]any { return with(Array, "items", items) }
 func mapOf(values map[string]any) map[string]any { return with(Object, "additionalProperties", values) }
 
-// below returns the schema of a property.
+// below returns the schema of a property; nil if it is unknown.
 func below(schema map[string]any, name string) map[string]any {
 	properties, _ := schema["properties"].(map[string]any)
 	p, _ := properties[name].(map[string]any)
@@ -51,14 +50,14 @@ func below(schema map[string]any, name string) map[string]any {
 	return p
 }
 
-// namesIn returns the names of the properties of a schema.
+// namesIn returns the sorted names of the properties of a schema.
 func namesIn(schema map[string]any) []string {
 	properties, _ := schema["properties"].(map[string]any)
 	return slices.Sorted(maps.Keys(properties))
 }
 
-// resource returns the schema of an object of Kubernetes that may be an XR. The fields that each object has, those that
-// Crossplane adds, and those of more are always there.
+// resource returns the schema of a Kubernetes object, which may be an XR. It adds the standard fields, the fields that
+// Crossplane adds to XRs, and those of more.
 func resource(openAPI, more map[string]any) map[string]any {
 	fields := map[string]any{}
 	properties, _ := openAPI["properties"].(map[string]any)
@@ -88,7 +87,7 @@ func resource(openAPI, more map[string]any) map[string]any {
 	return objectOf(fields)
 }
 
-// metadata of any object.
+// metadata returns the schema of the metadata of a Kubernetes object.
 func metadata() map[string]any {
 	fields := map[string]any{
 		"generation": typed(Integer), "deletionGracePeriodSeconds": typed(Integer),
@@ -105,18 +104,19 @@ func metadata() map[string]any {
 	return objectOf(fields)
 }
 
-// A provider tells CEL of the fields of objects. It has their schemas by the names that their types have in CEL.
+// A provider is a CEL type provider for objects with schemas.
 type provider struct {
 	types.Provider
 
+	// objects has the schemas of objects by the names of their CEL types.
 	objects map[string]map[string]any
 }
 
-// prefix of the names of types.
+// prefix is the prefix of the names of CEL types for objects with schemas.
 const prefix = "ansible."
 
-// typeOf values with a schema. Strings are strings whatever their format, so that an expression means the same without
-// the schema. Kubernetes' own way from schemas to types has times and durations instead.
+// typeOf returns the CEL type for a schema, and registers the type of an object under a name. A string with a format is
+// a string, unlike in Kubernetes, so that an expression has the same meaning without the schema.
 func (p provider) typeOf(name string, schema map[string]any) *cel.Type {
 	for _, open := range []string{
 		"x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource", "nullable",
@@ -151,7 +151,7 @@ func (p provider) typeOf(name string, schema map[string]any) *cel.Type {
 	return cel.DynType
 }
 
-// schemaOf what a value of CEL becomes as JSON; nil for what may be anything.
+// schemaOf returns the schema of the JSON for a CEL type; nil if any value is possible.
 func (p provider) schemaOf(t *cel.Type) map[string]any {
 	switch t.Kind() {
 	case types.BoolKind:
@@ -168,7 +168,7 @@ func (p provider) schemaOf(t *cel.Type) map[string]any {
 		if t.Parameters()[0].Kind() == types.StringKind {
 			return mapOf(p.schemaOf(t.Parameters()[1]))
 		}
-	case types.OpaqueKind: // What is inside of other types than optionals cannot be known.
+	case types.OpaqueKind:
 		if t.TypeName() == "optional_type" {
 			return p.schemaOf(t.Parameters()[0])
 		}
@@ -179,7 +179,7 @@ func (p provider) schemaOf(t *cel.Type) map[string]any {
 	return nil
 }
 
-// FindStructType returns the type with a name.
+// FindStructType implements types.Provider.
 func (p provider) FindStructType(name string) (*types.Type, bool) {
 	if _, ok := p.objects[name]; ok {
 		return types.NewTypeTypeWithParam(cel.ObjectType(name)), true
@@ -188,7 +188,7 @@ func (p provider) FindStructType(name string) (*types.Type, bool) {
 	return p.Provider.FindStructType(name)
 }
 
-// FindStructFieldType returns the type of a field.
+// FindStructFieldType implements types.Provider.
 func (p provider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
 	schema, ok := p.objects[name]
 	if !ok {
@@ -201,16 +201,16 @@ func (p provider) FindStructFieldType(name, field string) (*types.FieldType, boo
 	return &types.FieldType{Type: p.typeOf(name+"."+field, below(schema, field))}, ok
 }
 
-// Type of the value, as far as it is known: that of all values which are there.
+// Type returns the type of the value, unless it is optional.none(); empty if it is unknown.
 func (t *Template) Type() Type {
 	is, _ := t.schema["type"].(string)
 	return Type(is)
 }
 
-// Is one of these types, as far as it is known.
+// Is reports whether the type of the value is unknown, or one of these.
 func (t *Template) Is(these ...Type) bool { return t.Type() == "" || slices.Contains(these, t.Type()) }
 
-// ItemType returns the type of the items of an array, as far as it is known.
+// ItemType returns the type of the items of an array; empty if it is unknown, or if the items have several types.
 func (t *Template) ItemType() Type {
 	items, _ := t.schema["items"].(map[string]any)
 	is, _ := items["type"].(string)
@@ -224,12 +224,12 @@ func (t *Template) ItemType() Type {
 	return Type(is)
 }
 
-// Known returns the names of the fields that an object can have; none when it can have any.
+// Known returns the names of the fields that an object can have; nil if it can have any.
 func (t *Template) Known() []string {
 	return namesIn(t.schema)
 }
 
-// Item returns the schema of the values of a list or a map, which each.value is one of; nil for nothing.
+// Item returns the schema of the items of a list or a map, for each.value; nil if it is unknown.
 func (t *Template) Item() map[string]any {
 	for _, of := range []string{"items", "additionalProperties"} {
 		if item, ok := t.schema[of].(map[string]any); ok {

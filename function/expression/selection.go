@@ -14,21 +14,21 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 )
 
-// A selection is a root in an expression, with the literal names that are selected from it one after the other. All
-// that an expression refers to is known from its selections.
+// A selection is a chain of field selections from a root in an expression, as in xr.spec.size.
 type selection struct {
-	// path of the names, from that of the root on.
+	// path has the name of the root and the literal names after it.
 	path []string
-	// asked is the first name in the path, or behind it, of which the expression asks whether it is there; 0 for none.
+	// asked is the index in path of the first name that may be missing, as in xr.?spec or has(xr.spec); 0 for none. It
+	// is len(path) for a computed name.
 	asked int
-	// computed is the source of what is selected in brackets behind the path, where that is no literal.
+	// computed is the source of the computed name in brackets after the path, if there is one.
 	computed string
 }
 
-// asks is true for so many names of the path if the expression asks whether one of them is there.
+// asks is true if one of the first names of the path may be missing.
 func (s selection) asks(names int) bool { return s.asked > 0 && s.asked < names }
 
-// selectionsIn an expression. The error is about a variable that hides a root.
+// selectionsIn returns the selections in an expression, or an error for a variable with the name of a root.
 func selectionsIn(a *ast.AST) ([]selection, error) {
 	var all []selection
 
@@ -48,7 +48,7 @@ func selectionsIn(a *ast.AST) ([]selection, error) {
 	return all, nil
 }
 
-// selectionFrom a root.
+// selectionFrom returns the selection from the identifier of a root.
 func selectionFrom(e ast.NavigableExpr, info *ast.SourceInfo) selection {
 	s := selection{path: []string{e.AsIdent()}}
 
@@ -65,7 +65,7 @@ func selectionFrom(e ast.NavigableExpr, info *ast.SourceInfo) selection {
 
 		if name == "" {
 			if index != nil {
-				s.computed, _ = parser.Unparse(index, info) // What is parsed can be written again.
+				s.computed, _ = parser.Unparse(index, info) // Unparse cannot fail for a parsed expression.
 			}
 
 			return s
@@ -75,7 +75,7 @@ func selectionFrom(e ast.NavigableExpr, info *ast.SourceInfo) selection {
 	}
 }
 
-// stepOf an expression that selects from an operand: a literal name, or an index, and whether it asks for that.
+// stepOf returns the literal name or the index that e selects from an operand, and whether it may be missing.
 func stepOf(e, operand ast.Expr) (name string, index ast.Expr, asked bool) {
 	if e.Kind() == ast.SelectKind {
 		return e.AsSelect().FieldName(), nil, e.AsSelect().IsTestOnly()
@@ -110,25 +110,23 @@ func stepOf(e, operand ast.Expr) (name string, index ast.Expr, asked bool) {
 	return "", args[key], asked
 }
 
-// uses are what expressions refer to.
+// uses are the references of expressions.
 type uses struct {
-	// named below the roots whose names are known: runs, required, resources (by their composition resource names) and
-	// locals; true when an expression needs them to be there, and does not ask whether they are.
+	// named has the names that follow the roots runs, required, resources and locals, by root. A name is true if an
+	// expression needs it, and false if it may be missing.
 	named map[string]map[string]bool
-	// resources of which the name is computed.
+	// resources are the computed names of resources.
 	resources []resourceName
-	// waits is true when an expression refers to what may be there later without an edit of the XR.
+	// waits is true if an expression refers to a value that may be set later without an edit of the XR.
 	waits bool
 
-	// Sets are runs by name of which an expression refers to more than the member with the key of the item.
+	// Sets has the names of runs of which an expression may use other members than that of each.key.
 	Sets map[string]bool
-	// Published are the runs, by name, of which an expression refers to the connection details, or to the Secret that
-	// has them.
+	// Published has the names of runs of which an expression uses the connection details, or their Secret.
 	Published map[string]bool
-	// Each is true when an expression refers to each.
+	// Each is true if an expression refers to each.
 	Each bool
-	// Varies is true when an expression refers to more than what the XR is called, its claim included, and the key of an
-	// item: its value may change while the XR is there.
+	// Varies is true if an expression refers to a value that may change during the life of the XR, see identity.
 	Varies bool
 }
 
@@ -139,15 +137,15 @@ func newUses() uses {
 	}
 }
 
-// Runs that the expressions refer to, by name: true when one of them needs the run to be there, and does not ask
-// whether it is. They must not be changed.
+// Runs returns the runs that the expressions refer to, by name. A run is true if an expression needs it, and false if
+// it may be missing. The map must not be changed.
 func (u *uses) Runs() map[string]bool { return u.named[rootRuns] }
 
-// Required are the same for required resources.
+// Required returns the same for required resources.
 func (u *uses) Required() map[string]bool { return u.named[rootRequired] }
 
-// join what is used as well: by another expression, or by a local that the same expression refers to. What the
-// expression asks for, it does not need because of a local.
+// join adds the references of another expression, or of a local that this expression refers to. A name that may be
+// missing in this expression may be missing in its locals, too.
 func (u *uses) join(more uses, isLocal bool) {
 	for root, names := range more.named {
 		for name, needed := range names {
@@ -156,7 +154,7 @@ func (u *uses) join(more uses, isLocal bool) {
 		}
 	}
 
-	// Locals that refer to each other lead to the same name in many ways.
+	// Several locals may use the same name.
 	for _, name := range more.resources {
 		if !slices.Contains(u.resources, name) {
 			u.resources = append(u.resources, name)
@@ -169,7 +167,7 @@ func (u *uses) join(more uses, isLocal bool) {
 	u.waits, u.Each, u.Varies = u.waits || more.waits, u.Each || more.Each, u.Varies || more.Varies
 }
 
-// usesOf finds out what an expression refers to by its selections.
+// usesOf returns the references in selections of an expression, or mistakes in them.
 func (e *Environment) usesOf(source string, selections []selection) (uses, []string) {
 	const member = 2
 
@@ -190,7 +188,7 @@ func (e *Environment) usesOf(source string, selections []selection) (uses, []str
 			needed, known := names[name]
 			names[name] = (needed || !known) && s.asked != 1
 
-			// The member with the key of the item is selected as in runs.disk[each.key].
+			// runs.disk[each.key] uses only the member of the same key.
 			if root == rootRuns && (len(s.path) != member || s.computed != "each.key") {
 				u.Sets[name] = true
 			}
@@ -199,7 +197,7 @@ func (e *Environment) usesOf(source string, selections []selection) (uses, []str
 				u.Published[name] = true
 			}
 		case root == rootResources && s.computed != "":
-			// It is evaluated by itself, without the variables around it.
+			// The name is evaluated separately, so it cannot use the variable of a comprehension.
 			p := e.compile(s.computed)
 			if len(p.mistakes) > 0 {
 				return u, []string{"the name of a resource can be computed only from roots such as xr and each, " +
@@ -215,8 +213,8 @@ func (e *Environment) usesOf(source string, selections []selection) (uses, []str
 	return u, nil
 }
 
-// publishes is true for the path of a run below which an expression may select the connection details, or the Secret
-// that has them, also by the variable of a comprehension.
+// publishes is true if an expression may select the connection details of a run, or their Secret. If the path ends at
+// the run, it is true for a name of such a field in the source, since the variable of a comprehension may select it.
 func publishes(source string, path []string) bool {
 	const run = 2
 
@@ -225,8 +223,8 @@ func publishes(source string, path []string) bool {
 	})
 }
 
-// ResourceNames are the composition resource names of what other steps compose that the expressions refer to: literal
-// ones (true), and expressions that compute them.
+// ResourceNames returns the composition resource names of resources of other steps that the expressions refer to. A
+// literal name is true; for a computed name, the map has its expression, which is false.
 func (t *Template) ResourceNames() map[string]bool {
 	names := map[string]bool{}
 
@@ -241,8 +239,8 @@ func (t *Template) ResourceNames() map[string]bool {
 	return names
 }
 
-// Resources that the expressions refer to, by their composition resource names: true when one of them needs the
-// resource to be there. The problems are those of names that are computed.
+// Resources returns the resources that the expressions refer to, by composition resource name. A resource is true if an
+// expression needs it. The problems are those of computed names.
 func (t *Template) Resources(ctx context.Context, data Data) (map[string]bool, []Problem) {
 	var problems []Problem
 
@@ -267,13 +265,12 @@ func (t *Template) Resources(ctx context.Context, data Data) (map[string]bool, [
 	return all, problems
 }
 
-// defaulted returns the paths, from a root, of the fields that an expression does without when they are not there:
-// those that it asks for, and those for which it has something else. Those of the locals that it refers to are among
-// them. What comes of runs, and of what other steps compose, is not: that may be gone on purpose.
+// defaulted returns the paths of fields that may be missing in an expression, since it tests their existence or has a
+// default, and those in its locals. Values of runs and of other steps are left out: they may be removed on purpose.
 func (e *Environment) defaulted(selections []selection) [][]string {
 	var all [][]string
 
-	// Locals that refer to each other lead to the same field in many ways.
+	// Several locals may have the same path.
 	add := func(path []string) {
 		if !contains(all, path) {
 			all = append(all, path)
@@ -292,7 +289,7 @@ func (e *Environment) defaulted(selections []selection) [][]string {
 			}
 		}
 
-		for n := len(s.path); given && s.asks(n); n-- { // The longest path says best what is missing.
+		for n := len(s.path); given && s.asks(n); n-- { // The longest path is the most specific in a message.
 			add(s.path[:n])
 		}
 	}
@@ -304,8 +301,8 @@ func contains(paths [][]string, path []string) bool {
 	return slices.ContainsFunc(paths, func(other []string) bool { return slices.Equal(other, path) })
 }
 
-// Defaulted returns the paths of the fields of the XR, of required resources, of the environment, of the context
-// and of locals that the expressions do without when they are not there, as in xr.spec.?users.orValue([]).
+// Defaulted returns the paths of fields that may be missing in the expressions, as in xr.spec.?users.orValue([]). They
+// are fields of the XR, of required resources, of the environment, of the context and of locals.
 func (t *Template) Defaulted() [][]string {
 	var all [][]string
 	for _, p := range t.parts {
@@ -317,8 +314,7 @@ func (t *Template) Defaulted() [][]string {
 	return all
 }
 
-// Needs calls yield with the paths, from a root, of all that the expressions select and do not do without, and with
-// that of the expression.
+// Needs calls yield with the path of each value that an expression needs, and with the path of the expression.
 func (t *Template) Needs(yield func(at string, path []string) bool) {
 	for _, p := range t.parts {
 		if p.program == nil {

@@ -9,18 +9,19 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 )
 
-// A part of a string: text, or the source of an expression.
+// A part is a part of a string: literal text, or an expression.
 type part struct {
+	// text is the literal text, or the source of the expression.
 	text       string
 	expression bool
-	// program of an expression, once it is compiled.
+	// program is the compiled expression.
 	program *program
-	// path of the value that it is in.
+	// path is the path of the string.
 	path string
 }
 
-// split a string into text and expressions. $${ is the text ${. The error says
-// which expression has no end.
+// split splits a string into literal text and expressions. $${ is the literal text ${. The error is about an expression
+// without an end.
 func split(s string) ([]part, error) {
 	var (
 		parts []part
@@ -55,13 +56,13 @@ func split(s string) ([]part, error) {
 	}
 }
 
-// tokens of CEL that matter for where an expression ends: string literals, comments and braces. A quote alone is that
-// of a string literal without an end.
+// tokens matches the CEL tokens that determine the end of an expression: string literals, comments and braces. A single
+// quote matches only if its string literal has no end.
 var tokens = regexp.MustCompile(`(?s)"""(?:\\.|[^\\])*?"""|'''(?:\\.|[^\\])*?'''|` +
 	`"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|//[^\n]*\n?|["'{}]`)
 
-// end returns the index of the } that ends an expression, or -1. Braces in CEL's string literals and comments do not
-// count. A raw string literal may hold a backslash, but not before its end.
+// end returns the index of the } that ends an expression, or -1. It ignores braces in string literals and comments. A
+// raw string literal must not end with a backslash.
 func end(s string) int {
 	depth := 0
 
@@ -83,7 +84,7 @@ func end(s string) int {
 	return -1
 }
 
-// point shows a source in one line, with a ▸ before a location in it.
+// point returns a source in one line, with a ▸ before a location in it.
 func point(source string, at common.Location) string {
 	offset, _ := common.NewTextSource(source).LocationOffset(at)
 	line := []rune(strings.ReplaceAll(source, "\n", " "))

@@ -11,29 +11,28 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// A Template is a JSON value with strings that may hold expressions. It is safe for concurrent use.
+// A Template is a compiled JSON value with strings that may contain expressions. It is safe for concurrent use.
 type Template struct {
-	// Path of the value.
+	// Path is the path of the value in the input.
 	Path string
-	// Computed is true when there is an expression in the value.
+	// Computed is true if the value contains an expression.
 	Computed bool
-	// Fields of the value, if it is an object, and Items, if it is a list.
+	// Fields are the templates of the fields of an object, and Items those of the items of a list; nil for others.
 	Fields map[string]*Template
 	Items  []*Template
 
-	// literal value as it was written, and the names of its fields, which are sorted.
+	// literal is the uncompiled value, and names are the sorted names of its fields.
 	literal any
 	names   []string
-	// parts of a string. An object and a list have those of all values below, and names are text, too.
+	// parts are the parts of a string. For an object or a list, they are those of all strings in it, with field names.
 	parts []part
 
-	// schema of the value, as far as it is known.
+	// schema is the schema of the value; nil if it is unknown.
 	schema map[string]any
-	// What all expressions below refer to.
 	uses
 }
 
-// Compile a JSON value. The errors are all mistakes in its expressions.
+// Compile compiles a JSON value. The errors are all mistakes in its expressions.
 func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList) {
 	t := &Template{Path: at.String(), literal: v, uses: newUses()}
 
@@ -83,7 +82,7 @@ func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList
 	return t, errs
 }
 
-// misplaced says what is wrong with a name that holds the start of an expression.
+// misplaced returns the message about a field name that contains the start of an expression.
 func misplaced(name string) string {
 	if _, err := split(name); err != nil {
 		return "YAML has split an expression at its colon: an expression with a colon needs quotes around it, as in '${…}'"
@@ -111,7 +110,6 @@ func (e *Environment) compileString(t *Template, at *field.Path, s string) field
 		t.Computed, parts[i].program = true, p
 		t.join(p.uses, false)
 
-		// Each mistake shows the expression, and points into it.
 		for _, m := range p.mistakes {
 			errs = append(errs, field.Invalid(at, "${"+parts[i].text+"}", m))
 		}
@@ -124,12 +122,12 @@ func (e *Environment) compileString(t *Template, at *field.Path, s string) field
 	return errs
 }
 
-// Has is true when a string has the value of this expression in it.
+// Has is true if the value contains exactly this expression.
 func (t *Template) Has(source string) bool {
 	return slices.ContainsFunc(t.parts, func(p part) bool { return p.expression && strings.TrimSpace(p.text) == source })
 }
 
-// Texts calls yield with all that is literal, names and what is beside expressions, and its path.
+// Texts calls yield with each literal text and its path: field names, and the text of strings outside of expressions.
 func (t *Template) Texts(yield func(path, text string) bool) {
 	for _, p := range t.parts {
 		if !p.expression && !yield(p.path, p.text) {
@@ -138,7 +136,7 @@ func (t *Template) Texts(yield func(path, text string) bool) {
 	}
 }
 
-// Text returns all that is literal.
+// Text returns the literal texts, see Texts.
 func (t *Template) Text() []string {
 	var all []string
 	for _, text := range t.Texts {
@@ -148,7 +146,7 @@ func (t *Template) Text() []string {
 	return all
 }
 
-// MayBe is false for a value that the template cannot have, whatever its expressions are worth.
+// MayBe is false if no evaluation of the template can return v. It is true for objects and lists with expressions.
 func (t *Template) MayBe(v any) bool {
 	if !t.Computed {
 		literal, _, _ := t.Evaluate(context.Background(), Data{})
@@ -166,9 +164,8 @@ func (t *Template) MayBe(v any) bool {
 		(last.expression || strings.HasSuffix(text, last.text))
 }
 
-// Evaluate the template. The value is JSON, with all numbers float64. There is none (false) when its expression is
-// optional.none(); such fields and items are left out of the values around them. The problems are those of all
-// expressions below.
+// Evaluate returns the value as JSON with float64 numbers. ok is false if the expression is optional.none(), and for
+// problems. Objects and lists leave out such fields and items. The problems are those of all expressions.
 func (t *Template) Evaluate(ctx context.Context, data Data) (v any, ok bool, problems []Problem) {
 	return t.evaluate(ctx, &data)
 }
@@ -240,13 +237,13 @@ func (t *Template) evaluateString(ctx context.Context, data *Data) (any, bool, [
 	return s.String(), true, nil
 }
 
-// problem of an expression, with its path.
+// problem returns a problem with the path of the template.
 func (t *Template) problem(p Problem) Problem {
 	p.Path = t.Path
 	return p
 }
 
-// expression that the value is, as a whole; nil if it is something else.
+// expression returns the program of a string that is one expression; nil for other values.
 func (t *Template) expression() *program {
 	if _, isText := t.literal.(string); !isText || len(t.parts) != 1 {
 		return nil
@@ -255,7 +252,7 @@ func (t *Template) expression() *program {
 	return t.parts[0].program
 }
 
-// String returns a string as it was written, but for its white space, and the type of anything else.
+// String returns the source of a string with white space normalized, and the type of other values.
 func (t *Template) String() string {
 	source, isText := t.literal.(string)
 	if !isText {

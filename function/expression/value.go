@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// miss a place at which nothing is.
+// miss records a missing place.
 func (e *evaluation) miss(at place) {
 	if e.missed == nil {
 		e.missed = map[string]*place{}
@@ -24,8 +24,7 @@ func (e *evaluation) miss(at place) {
 	e.missed[at.name] = &at
 }
 
-// missing returns the place that the error of an evaluation tells of; nil when it is not about a place where nothing
-// is.
+// missing returns the missing place of an error of CEL; nil for an error with another cause.
 func (e *evaluation) missing(err error) *place {
 	message := err.Error()
 
@@ -34,7 +33,7 @@ func (e *evaluation) missing(err error) *place {
 	}
 
 	if _, index, ok := strings.Cut(message, "index out of bounds: "); ok && e.list != nil {
-		// What it has an item at is not the list that the error tells of.
+		// If the list has an item at the index, the error is about another list.
 		if i, err := strconv.Atoi(index); err == nil && i >= len(e.list.items) {
 			return &place{up: &e.list.place, index: i, isIndex: true}
 		}
@@ -43,8 +42,7 @@ func (e *evaluation) missing(err error) *place {
 	return nil
 }
 
-// A view is a JSON value as expressions see it. It is converted as far as it is looked at, and knows its place and its
-// schema.
+// A view is a JSON value as a CEL value. Its fields and items are converted when they are used.
 type view struct {
 	place
 
@@ -52,8 +50,8 @@ type view struct {
 	evaluation *evaluation
 }
 
-// NativeToValue returns a value that CEL itself takes from a list or an object, to compare it for example. A list has
-// the schema of its items.
+// NativeToValue converts a field or item that CEL itself reads, for example for a comparison. A list has the schema of
+// its items.
 func (v *view) NativeToValue(data any) ref.Val { return v.evaluation.value(v.place, data, v.schema) }
 
 // exact is the schema of values in which numbers that are doubles are float64, and others int64.
@@ -64,8 +62,8 @@ var exact = func() map[string]any { //nolint:gochecknoglobals // It is a constan
 	return s
 }()
 
-// value of CEL for JSON that is at a place. The schema is handed on: to look it up takes as many steps as the place has
-// levels.
+// value returns the CEL value of the JSON at a place. The schema is passed along: a lookup takes as many steps as the
+// place has levels.
 func (e *evaluation) value(at place, data any, schema map[string]any) ref.Val {
 	switch data := data.(type) {
 	case nil, bool, string, int64:
@@ -99,8 +97,8 @@ func (e *evaluation) value(at place, data any, schema map[string]any) ref.Val {
 	return types.NewErr("%s is of no type that JSON has: %T", at.String(), data)
 }
 
-// number returns a number of the type that its schema says. Without one, an integral number is an integer. Beyond
-// 2^53-1 it is an error: it may differ from the number in the manifest.
+// number returns a double for a number with a fraction, or with the type number in the schema. Otherwise it returns an
+// integer, or an error beyond 2^53-1, since a float64 is not exact there.
 func number(at place, n float64, schema map[string]any) ref.Val {
 	if schema["type"] == string(Number) || n != math.Trunc(n) || math.IsInf(n, 0) {
 		return types.Double(n)
@@ -113,24 +111,25 @@ func number(at place, n float64, schema map[string]any) ref.Val {
 	return types.Int(n)
 }
 
-// inexact is the error of an integer at a place. There may be many of them, at long paths, of which one is told.
+// inexact is the error of an inexact integer at a place. Its text is only written when the error is reported: a value
+// may have many of them, at long paths.
 type inexact struct{ place }
 
 func (i inexact) Error() string {
 	return i.String() + " is an integer beyond 2^53-1, which is not exact here; make it a string"
 }
 
-// Unknown stands in the data for a value that is there, and that is not known. It says why, after its place. An
-// expression that asks for it, or only whether it is there, has no value.
+// Unknown replaces a withheld value in the data. It is the message after the place of the value. An expression that
+// uses the value, or tests its existence, has a problem.
 type Unknown string
 
-// A Partial is a JSON object of which some fields are there by name alone: the Whole is the value of the object, as
-// that of a variable for example.
+// A Partial is a JSON object with fields that expressions see only by name. Fields has all fields. Whole is the value
+// of the object itself, without them.
 type Partial struct {
 	Fields, Whole map[string]any
 }
 
-// An object is a JSON object as expressions see it: CEL's map of the whole, in which all fields can be found.
+// An object is a JSON object as a CEL value: a map of the whole, see Partial, in which all fields can be found.
 type object struct {
 	traits.Mapper
 	view
@@ -138,7 +137,7 @@ type object struct {
 	fields map[string]any
 }
 
-// Find returns the value of a key, if it is there.
+// Find returns the value of a key, or false for a missing key.
 func (o *object) Find(key ref.Val) (ref.Val, bool) {
 	name, ok := key.(types.String)
 	if !ok {
@@ -167,7 +166,7 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 	return o.evaluation.value(at, data, schema), true
 }
 
-// Get the value of a key.
+// Get returns the value of a key, or an error for a missing key.
 func (o *object) Get(key ref.Val) ref.Val {
 	if v, ok := o.Find(key); ok {
 		return v
@@ -176,7 +175,7 @@ func (o *object) Get(key ref.Val) ref.Val {
 	return types.NewErr("no such key: %v", key)
 }
 
-// Contains is true when the key is there. One that is not known may be there or not.
+// Contains is true if the object has the key. It is an error for a value that is an error, such as Unknown.
 func (o *object) Contains(key ref.Val) ref.Val {
 	v, found := o.Find(key)
 	if found && types.IsError(v) {
@@ -186,7 +185,7 @@ func (o *object) Contains(key ref.Val) ref.Val {
 	return types.Bool(found)
 }
 
-// A list is a JSON list as expressions see it.
+// A list is a JSON list as a CEL value.
 type list struct {
 	traits.Lister
 	view
@@ -194,7 +193,7 @@ type list struct {
 	items []any
 }
 
-// Get an item.
+// Get returns an item, or an error for an invalid index.
 func (l *list) Get(index ref.Val) ref.Val {
 	if i, err := types.IndexOrError(index); err == nil && i >= 0 && i < len(l.items) {
 		return l.evaluation.value(place{up: &l.place, index: i, isIndex: true}, l.items[i], l.schema)
@@ -203,15 +202,15 @@ func (l *list) Get(index ref.Val) ref.Val {
 	return l.Lister.Get(index)
 }
 
-// Size is the number of items.
+// Size returns the number of items.
 func (l *list) Size() ref.Val {
-	// CEL asks for the size, and not for an item that is not there.
+	// For an index out of bounds, CEL calls Size, but not Get.
 	l.evaluation.list = l
 
 	return types.Int(len(l.items))
 }
 
-// Iterator of the items.
+// Iterator returns an iterator over the items.
 func (l *list) Iterator() traits.Iterator {
 	values := make([]ref.Val, len(l.items))
 	for i := range l.items {
@@ -221,20 +220,20 @@ func (l *list) Iterator() traits.Iterator {
 	return types.NewRefValList(types.DefaultTypeAdapter, values).Iterator()
 }
 
-// maxName is how many bytes are shown of a name, which strangers may have written.
+// maxName is the maximum length in bytes of a name in a message. Names may come from the XR.
 const maxName = 80
 
-// A place is where a value is below a root, as it is written in an expression.
+// A place is the position of a value: a root, a field of an object, or an item of a list.
 type place struct {
-	// up is nil for roots, which are called by their name.
+	// up is the place of the object or list; nil for a root.
 	up   *place
 	name string
-	// index in a list, where isIndex.
+	// index is used instead of name if isIndex is true.
 	index   int
 	isIndex bool
 }
 
-// path of the names from that of the root on.
+// path returns the names of the place, from the root on.
 func (p *place) path() []string {
 	if p.up == nil {
 		return []string{p.name}
@@ -246,7 +245,7 @@ func (p *place) path() []string {
 // String returns the place as it is written in an expression.
 func (p *place) String() string { return p.write("") }
 
-// optional returns the place such that nothing has to be there.
+// optional returns the place with a ? before its last name or index, as in xr.spec.?size.
 func (p *place) optional() string { return p.write("?") }
 
 func (p *place) write(mark string) string {
@@ -277,13 +276,13 @@ func (p *place) step(mark string) string {
 	return "." + mark + name
 }
 
-// selectable are names that can be written after a dot, and words that cannot.
+// selectable matches identifiers; reserved has the keywords among them.
 var (
 	selectable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	reserved   = []string{"in", "true", "false", "null"} //nolint:gochecknoglobals // It is a constant.
 )
 
-// isSelectable is true for names that can be written after a dot.
+// isSelectable is true for a name that can be written after a dot.
 func isSelectable(name string) bool {
 	return selectable.MatchString(name) && !slices.Contains(reserved, name)
 }
