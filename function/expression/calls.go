@@ -239,10 +239,12 @@ func (w *weigher) weigh(v ref.Val) {
 	case traits.MutableLister, traits.MutableMapper:
 		// A comprehension appends to this result in place, without a pass over it.
 	case traits.Lister:
+		w.work += perCall // A list and its iterator are allocated.
 		for it := v.Iterator(); it.HasNext() == types.True && w.work <= maxWork; {
 			w.weigh(it.Next())
 		}
 	case traits.Mapper:
+		w.work += perCall // A map, its iterator and its keys are allocated.
 		for it := (ordered{v}).Iterator(); it.HasNext() == types.True && w.work <= maxWork; {
 			key := it.Next()
 			w.weigh(key)

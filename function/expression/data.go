@@ -111,9 +111,7 @@ func InvalidAt(path string, err error) Problem {
 func (p Problem) Error() string { return p.Message }
 
 // String returns the problem with its path in one line.
-func (p Problem) String() string {
-	return p.Path + ": " + p.Message
-}
+func (p Problem) String() string { return p.Path + ": " + p.Message }
 
 // A local is the result for a local: a value if ok, none for optional.none(), or a problem.
 type local struct {

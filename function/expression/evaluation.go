@@ -61,9 +61,7 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 	return e.value(place{name: name}, r.of(e.data), e.known[name]), true
 }
 
-func (e *evaluation) Parent() interpreter.Activation {
-	return nil
-}
+func (e *evaluation) Parent() interpreter.Activation { return nil }
 
 // local returns the result for a local. A problem of the local ends the evaluation.
 func (e *evaluation) local(name string) local {

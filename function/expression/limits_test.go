@@ -32,7 +32,7 @@ func TestRunaway(t *testing.T) {
 			"items": items, "tags": tags, "x": x, "y": strings.Repeat("y", 500_000),
 			"billion": 1e9, "precision": "%.999999999f",
 			"halves": []any{0.5, 0.25}, "numbers": strings.Repeat("%f%f", 50_000), "exponent": "1e-2147483647", "nines": strings.Repeat("9", 100_000),
-			"deep": deep("a", 3000, x), "inexact": deep(strings.Repeat("k", 80), 3000, slices.Repeat([]any{1e17}, 50_000)),
+			"empty": slices.Repeat([]any{[]any{}}, 200_000), "deep": deep("a", 3000, x), "inexact": deep(strings.Repeat("k", 80), 3000, slices.Repeat([]any{1e17}, 50_000)),
 			"zone": "America/New_York", "json": "[" + strings.Repeat("[],", 400_000) + "0]", "version": "1.0.0-" + strings.Repeat("1.", 50_000) + "1", "url": "https://example.org/?" + strings.Repeat("a=b&", 50_000),
 		}}}
 	}
@@ -65,6 +65,7 @@ func TestRunaway(t *testing.T) {
 		"LastIndex":     {reason: "lastIndexOf compares the string at each position.", source: "xr.spec.x.lastIndexOf(xr.spec.y)", want: work},
 		"Doubled":       {reason: "A list that is concatenated with itself spends the work of its length.", source: "[xr.spec.items]" + strings.Repeat(".map(a, a + a)", 30), want: work},
 		"Numbers":       {reason: "format spends the work of long numbers.", source: "xr.spec.numbers.format(lists.range(50000).map(i, xr.spec.halves).flatten())", want: work},
+		"Empty":         {reason: "An empty list spends the work of its allocation.", source: "[xr.spec.empty].flatten(2).size()", want: work},
 		"Deep":          {reason: "format spends the work of a value at each of its levels.", source: "'%s'.format([xr.spec.deep])", want: work},
 		"Inexact":       {reason: "The error of an inexact number is only written when it is reported.", source: "xr.spec.inexact == xr.spec.inexact", want: "xr.spec.inexact.kkk"},
 		"Exponent":      {reason: "A quantity with a large exponent has as many digits.", source: "quantity(xr.spec.exponent).isInteger()", want: work},

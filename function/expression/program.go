@@ -131,6 +131,4 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 }
 
 // show returns the expression in one line.
-func (p *program) show() string {
-	return "${" + strings.Join(strings.Fields(p.source), " ") + "}"
-}
+func (p *program) show() string { return "${" + strings.Join(strings.Fields(p.source), " ") + "}" }
