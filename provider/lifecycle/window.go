@@ -16,7 +16,7 @@ func inWindow(s Situation, d Decision) Decision {
 
 	opens := opens(s, *d.Start)
 	if opens.IsZero() {
-		if !isFree(s, *d.Start) { // The run may wait for its turn, or for its Pod, until the window closes.
+		if !skipsWindow(s, *d.Start) { // The run may wait for its turn, or for its Pod, until the window closes.
 			d.Until = s.Calendar.Closes(s.Now, d.Start.Trigger == common.TriggerPoll)
 		}
 
@@ -35,15 +35,15 @@ func inWindow(s Situation, d Decision) Decision {
 
 // opens returns the time at which the window of a run opens; the zero time if the run may begin.
 func opens(s Situation, st Start) time.Time {
-	if isFree(s, st) {
+	if skipsWindow(s, st) {
 		return time.Time{}
 	}
 
 	return s.Calendar.Opens(s.Now, st.Trigger == common.TriggerPoll)
 }
 
-// isFree is true for a run that does not wait for a window.
-func isFree(s Situation, st Start) bool { return askedFor(s, st) || predictsNow(s, st) }
+// skipsWindow is true for a run that does not wait for a window.
+func skipsWindow(s Situation, st Start) bool { return askedFor(s, st) || predictsNow(s, st) }
 
 // Closed is true if a waiting run has to wait for the next window, independently of its inputs.
 func Closed(s Situation, waits common.Run) bool {
