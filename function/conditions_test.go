@@ -45,6 +45,6 @@ func TestConditions(t *testing.T) {
 		},
 		"Reserved": {reason: "A Composition cannot set the conditions of Crossplane.", runs: "[{name: db}]", observed: database, input: of(`{type: Ready, status: true}`), said: "invalid input:\nconditions[0].type: Forbidden: this condition is set by Crossplane or by function-ansible itself"},
 		"Twice":    {reason: "A Composition cannot have two conditions of a type.", runs: "[{name: db}]", observed: database, input: of(`{type: A, status: true}, {type: A, status: false}`), said: "invalid input:\nconditions[1].type: Duplicate value: \"A\""},
-		"Text":     {reason: "The type of a status is checked when the input is compiled.", runs: "[{name: db}]", observed: database, input: of(`{type: A, status: "${string(1)}"}`), said: "invalid input:\nconditions[0].status: Invalid value: \"${string(1)}\": must be of type boolean, and is of type string"},
+		"Text":     {reason: "The type of a status is checked when the input is compiled.", runs: "[{name: db}]", observed: database, input: of(`{type: A, status: "${string(1)}"}`), said: "invalid input:\nconditions[0].status: Invalid value: \"${string(1)}\": must be true, false, or an expression that is one of them"},
 	})
 }

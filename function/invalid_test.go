@@ -194,8 +194,10 @@ runs:
 - {name: app, role: a.b.c}
 - {name: Upper-Case, role: a.b.c}
 status: {conditions: [], x: "${bar}"}
+conditions: [{type: A, status: "Yes"}]
 `,
 			said: `
+conditions[0].status: Invalid value: "Yes": must be true, false, or an expression that is one of them
 default: Forbidden: there is no such field (did you mean "defaults"?)
 defaults.vars.a: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo
 runs[0].forks: Invalid value: "many": must be an integer

@@ -85,7 +85,7 @@ func (c compiler) conditions(in map[string]any, conditions []v1alpha1.Condition,
 
 		all = append(all, plan.Condition{
 			Type:    condition.Type,
-			Status:  c.compile(path.Child("status"), object["status"], expression.Boolean),
+			Status:  c.boolean(path.Child("status").String(), object["status"]),
 			Reason:  c.compile(path.Child("reason"), condition.Reason, expression.String),
 			Message: c.compile(path.Child("message"), condition.Message, expression.String),
 		})
