@@ -1,9 +1,16 @@
 package main
 
 import (
+	"os"
+	"runtime/debug"
+
 	"github.com/crossplane/function-sdk-go"
 	"github.com/crossplane/function-sdk-go/errors"
 )
+
+// gcPercent is the GOGC of the function by default. Little memory outlives a request, so that half as many garbage
+// collections save more time than they cost memory.
+const gcPercent = 200
 
 // A serveCommand serves the function to Crossplane.
 type serveCommand struct {
@@ -22,6 +29,10 @@ func (c *serveCommand) Run() error {
 	log, err := function.NewLogger(c.Debug)
 	if err != nil {
 		return errors.Wrap(err, "cannot make a logger")
+	}
+
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 
 	return function.Serve(NewFunction(log),
