@@ -23,19 +23,16 @@ const (
 	sourceUID  = "xr.metadata.uid"
 )
 
-// text compiles a text of a Referring field: it returns a *plan.Value for a text with an expression, and the text
+// text compiles a text of a Referring field f: it returns a *plan.Value for a text with an expression, and the text
 // itself for others. A namespaced run may refer to any object in the namespace of its XR. Otherwise the name must
 // contain the UID of the XR, so that the object cannot belong to another owner.
-func (c compiler) text(r input.Run, t fields.Text, namespaced bool) any {
+func (c compiler) text(r input.Run, f fields.Field, t fields.Text, namespaced bool) any {
 	if !t.Computes() || !strings.Contains(t.Value, "${") {
 		return t.Value
 	}
 
 	at := field.NewPath(asWritten(t.Path.String()))
-	v := &plan.Value{
-		Template: c.compile(at, t.Value, expression.String), Required: true,
-		Entry: strings.HasPrefix(at.String(), "env[") || strings.HasPrefix(at.String(), "varFiles["),
-	}
+	v := &plan.Value{Template: c.compile(at, t.Value, expression.String), Required: true, Entry: f.OptionalEntries}
 	_, project := r.Object["project"]
 
 	v.As = func(computed any) (any, error) {

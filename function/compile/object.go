@@ -70,7 +70,7 @@ func (c compiler) compute(r input.Run, name string, into map[string]any, namespa
 
 	switch {
 	case f.Kind == fields.Referring:
-		into[name] = fields.Replace(path, name, into[name], func(t fields.Text) any { return c.text(r, t, namespaced) })
+		into[name] = fields.Replace(path, name, into[name], func(t fields.Text) any { return c.text(r, f, t, namespaced) })
 	case f.Kind == fields.Computed:
 		t := c.compile(path, v)
 		for _, k := range manifest.SortedKeys(t.Fields) {

@@ -70,6 +70,8 @@ type Field struct {
 	Own bool
 	// OfSets is true for a field of the defaults that applies only to runs with forEach.
 	OfSets bool
+	// OptionalEntries is true for a list that leaves out an entry with an expression without a value.
+	OptionalEntries bool
 	// Annotation is the annotation of the AnsibleRun that a setting becomes.
 	Annotation string
 	// Check validates a computed value. If it is nil, the schema of the input validates computed values, too.
@@ -113,9 +115,9 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"vars":      {Kind: Computed, Action: RunAgain},
 	"varsFrom":  {Kind: Computed, Action: RunAgain},
 	"templated": {Kind: Literal, Action: RunAgain},
-	"varFiles":  {Kind: Referring, Part: ForProvider, Action: RunAgain},
+	"varFiles":  {Kind: Referring, Part: ForProvider, Action: RunAgain, OptionalEntries: true},
 
-	"env":         {Kind: Referring, Part: ForProvider, Action: RunAgain},
+	"env":         {Kind: Referring, Part: ForProvider, Action: RunAgain, OptionalEntries: true},
 	"inventories": {Kind: Referring, Part: ForProvider, Action: RunAgain},
 
 	"limit":              {Kind: Setting, Part: ForProvider, Action: RunAgain, Check: isLimit},

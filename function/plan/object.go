@@ -3,7 +3,6 @@ package plan
 import (
 	"context"
 	"maps"
-	"slices"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -70,18 +69,6 @@ func (o Object) Unevaluated(of func(*expression.Template) string) map[string]any
 // out. If of returns the value itself, its entry of a list is left out.
 func (o Object) withValues(of func(*Value) any) map[string]any {
 	out, _ := replace(map[string]any(o), of).(map[string]any)
-	parameters, _ := manifest.Nested(out, "spec", "forProvider").(map[string]any)
-
-	for name, v := range parameters {
-		if list, ok := v.([]any); ok && slices.ContainsFunc(list, hasEntryValue) {
-			delete(parameters, name) // An empty list is left out, see ansiblerun.Stored.
-
-			if list = slices.DeleteFunc(list, hasEntryValue); len(list) > 0 {
-				parameters[name] = list
-			}
-		}
-	}
-
 	return out
 }
 
@@ -106,9 +93,16 @@ func replace(v any, of func(*Value) any) any {
 	case *Value:
 		return of(v)
 	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = replace(v[i], of)
+		out := make([]any, 0, len(v))
+
+		for _, item := range v {
+			if item = replace(item, of); !hasEntryValue(item) {
+				out = append(out, item)
+			}
+		}
+
+		if len(out) < len(v) && len(out) == 0 {
+			return nil // An empty list is left out, see ansiblerun.Stored.
 		}
 
 		return out

@@ -124,9 +124,6 @@ func (s VarsSource) evaluate(ctx context.Context, data expression.Data) (map[str
 
 	if s.SnakeCase {
 		data.Budget.Spend(ansible.CostPerName * uint64(len(object)))
-	}
-
-	if s.SnakeCase {
 		data.Budget.Spend(ansible.ConversionCost(chosen))
 
 		converted, err := ansible.SnakeKeys(chosen)
