@@ -166,7 +166,10 @@ func (q *queue) start(_ context.Context, wq workqueue.TypedRateLimitingInterface
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
-	q.q, _ = wq.(priorityqueue.PriorityQueue[reconcile.Request]) // All controllers have such a queue.
+	var ok bool
+	if q.q, ok = wq.(priorityqueue.PriorityQueue[reconcile.Request]); !ok {
+		return errors.New("the controller has no priority queue")
+	}
 
 	return nil
 }
