@@ -67,12 +67,15 @@ const (
 // TypeAnsibleRunsReady is the type of the condition of an XR that says which of its AnsibleRuns are not ready, and why.
 const TypeAnsibleRunsReady = "AnsibleRunsReady"
 
-// Reasons of AnsibleRunsReady when nothing is composed. Its message is not about runs then.
+// Reasons of AnsibleRunsReady with a message that is not about runs.
 const (
 	// ReasonInvalidInput means that the input in the Composition is invalid.
 	ReasonInvalidInput = "InvalidInput"
 	// ReasonTooLarge means that the desired state is larger than core can receive.
 	ReasonTooLarge = "TooLarge"
+	// ReasonInvalidStatus means that all runs are ready, but the status, conditions or connection details have
+	// problems.
+	ReasonInvalidStatus = "InvalidStatus"
 )
 
 // WaitingFor begins the line in the message of AnsibleRunsReady about a run that waits for others.

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// A Type is a JSON type, in the form of OpenAPI. It is empty for a value whose type is unknown before evaluation.
+// A Type is a JSON type, in the form of OpenAPI. It is empty for a value of unknown type.
 type Type string
 
 // Types of JSON.

@@ -25,9 +25,6 @@ import (
 const (
 	// ReasonAvailable means that all runs are ready.
 	ReasonAvailable = "Available"
-	// ReasonInvalidStatus means that all runs are ready, but the status, conditions or connection details have
-	// problems.
-	ReasonInvalidStatus = "InvalidStatus"
 	// ReasonRemoved is the reason of events about removed runs.
 	ReasonRemoved = "RunsRemoved"
 )
@@ -114,7 +111,7 @@ func summarize(all step, before []string) (reason desired.Reason, message string
 	case !done:
 		reason = runs[0].Reason
 	case len(all.Problems) > 0:
-		reason = ReasonInvalidStatus
+		reason = ansiblerun.ReasonInvalidStatus
 	}
 
 	last := reason
@@ -130,7 +127,7 @@ func summarize(all step, before []string) (reason desired.Reason, message string
 		add(r.Reason, describe(r, before))
 	}
 
-	add(ReasonInvalidStatus, all.Problems)
+	add(ansiblerun.ReasonInvalidStatus, all.Problems)
 
 	return reason, clip.Text(strings.Join(lines, "\n"), maxMessage), done
 }
@@ -138,7 +135,7 @@ func summarize(all step, before []string) (reason desired.Reason, message string
 // warns is true for reasons that also cause an event: those more severe than Paused, and ReasonInvalidStatus.
 func warns(reason desired.Reason) bool {
 	all := severity()
-	return reason == ReasonInvalidStatus ||
+	return reason == ansiblerun.ReasonInvalidStatus ||
 		slices.Contains(all[:slices.Index(all, desired.Paused)], reason)
 }
 

@@ -30,7 +30,7 @@ func TestReasons(t *testing.T) {
 		reasons = append(reasons, string(r))
 	}
 
-	reasons = append(reasons, ReasonInvalidStatus, ReasonAvailable)
+	reasons = append(reasons, ansiblerun.ReasonInvalidStatus, ReasonAvailable)
 
 	if diff := cmp.Diff(reasons, documented); diff != "" {
 		t.Errorf("docs/function.md should explain these reasons, in this order.\n-want, +got:\n%s", diff)

@@ -199,7 +199,7 @@ func (n *Node) judge(cs xpv2.ConditionedStatus, untold string) {
 		n.State = worst
 	case ready.Status == ansiblerun.ConditionTrue:
 		n.State = Ready
-		if runs.Reason == "InvalidStatus" { // It is about the XR, and not about its runs.
+		if runs.Reason == ansiblerun.ReasonInvalidStatus { // It is about the XR, and not about its runs.
 			n.Reason, n.Message = string(runs.Reason), runs.Message
 		}
 	default:
